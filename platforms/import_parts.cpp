@@ -5,6 +5,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::string checked_preset(const std::string& name, const PresetKind& kind)
 
 namespace {
 
-// PCI ID database (pci.ids, 2023-04), vendor 10de.
+// PCI ID database (pci.ids, 2023-04; H200 and B200 of later ones), vendor 10de.
 constexpr std::pair<int, const char*> kGpuDevices[] = {
     {0x102d, "k80"},
     {0x15f8, "p100-pcie-16gb"},
@@ -55,7 +56,6 @@ constexpr std::pair<int, const char*> kGpuDevices[] = {
     {0x2684, "rtx4090"},
     {0x26b1, "rtx6000-ada"},
     {0x26b5, "l40"},
-    {0x26b9, "l40s"},
     {0x27b8, "l4"},
     {0x2901, "b200-sxm-180gb"},
 };
@@ -246,6 +246,12 @@ void compare_cores(const FoundNode& found, const std::string& name, Notes& notes
 
 namespace {
 
+// What bundled platforms have beside GPUs of PCIe generation 3, 4 and 5.
+const char* beside(const Gpu& gpu, const std::array<const char*, 3>& by_generation)
+{
+  return by_generation[static_cast<std::size_t>(std::clamp(gpu.pcie_generation, 3, 5) - 3)];
+}
+
 // The generation of the fastest link of a socket that the file tells; 0: it tells none.
 int fastest_link(const FoundNode& found)
 {
@@ -290,9 +296,7 @@ Json cpu_part(const FoundNode& found, const Gpu& gpu, const ImportOptions& optio
   }
   const FoundSocket& socket = found.sockets.front();
   if (socket.vendor.empty()) {
-    const char* name = gpu.pcie_generation <= 3   ? "xeon-gold-6148"
-                       : gpu.pcie_generation == 4 ? "epyc-7742"
-                                                  : "xeon-platinum-8480c";
+    const char* name = beside(gpu, {"xeon-gold-6148", "epyc-7742", "xeon-platinum-8480c"});
     notes.insert(fmt::format("cpu: {} was assumed, as in bundled platforms with PCIe generation {} "
                              "GPUs; the file does not name the CPU (--cpu)",
                              name, gpu.pcie_generation));
@@ -344,9 +348,7 @@ std::string by_generation(const FoundNic& nic, const Gpu& gpu, const ImportOptio
 {
   if (!nic.name.starts_with("mlx") && !nic.name.starts_with("NIC") && !nic.fabric.value_or(false))
     return "";
-  const char* name = gpu.pcie_generation <= 3   ? "connectx5-edr"
-                     : gpu.pcie_generation == 4 ? "connectx6-hdr"
-                                                : "connectx7-ndr";
+  const char* name = beside(gpu, {"connectx5-edr", "connectx6-hdr", "connectx7-ndr"});
   notes.insert(fmt::format("nics: {} was assumed for adapters whose speed the file does not tell, "
                            "as in bundled platforms with PCIe generation {} GPUs (--nic)",
                            name, gpu.pcie_generation));

@@ -193,7 +193,7 @@ def check_bounds(server):
     for name, bad in (("read", b"{bad"), ("read", b'{"text": 3}'), ("read", b"[]"), ("stop", b'{"page": "p"}')):
         status, _, told = server.ask("POST", name, bad)
         check(status == 400 and b"the request" in told, f"{name} takes {bad}: {status} {told[:200]}")
-    for kind, said in (("gpu", b"experiment, fleet, plan"), ("plan", b"did you mean")):
+    for kind, said in (("gpu", b"known kinds: experiment, fleet, plan"), ("plan", b"did you mean")):
         status, _, told = server.ask("GET", f"bundled?kind={kind}&name=c4140-growht")
         check(status == 400 and said in told, f"bundled {kind}: {status} {told[:200]}")
     check(server.ask("GET", "x" * 9000)[0] in (400, 404, 414), "a path of 9000 letters")

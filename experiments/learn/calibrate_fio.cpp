@@ -160,9 +160,10 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
   if (task.measurements.empty())
     return taught;
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    const platforms::Disk one = disk(overlay);
     std::vector<double> result;
     for (const Row& row : rows)
-      result.push_back(shown_by(disk(overlay), measured.count, row, of_one));
+      result.push_back(shown_by(one, measured.count, row, of_one));
     return result;
   };
   const std::string all = joined(setup.learning.learn(task));

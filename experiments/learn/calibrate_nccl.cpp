@@ -123,18 +123,6 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
   return run;
 }
 
-// Which of a protocol's latencies of GPUs hold for this one; -1: none.
-int own_latencies(const models::Protocol& protocol, const Value& gpu)
-{
-  const double capability =
-      read_as<platforms::Gpu>(resolve_preset(gpu, platforms::kGpuKind)).compute_capability;
-  int own = -1;
-  for (const models::GpuLatency& latency : protocol.gpu_latencies)
-    if (latency.compute_capability <= capability)
-      ++own;
-  return own;
-}
-
 std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs)
 {
   const auto spec = setup.platform(setup.learnt());
@@ -171,9 +159,10 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
   const auto protocols = read_as<models::Library>(library.value).protocols;
   for (std::size_t i = 0; i < protocols.size(); ++i) {
     const std::string at = fmt::format("/protocols/{}", i);
-    const int own = own_latencies(protocols[i], spec.node.gpus->type);
-    if (own >= 0) {
-      const std::string of_gpu = fmt::format("{}/gpu_latencies/{}", at, own);
+    const models::GpuLatency* const own = protocols[i].latency_on(spec.gpu.compute_capability);
+    if (own != nullptr) {
+      const std::string of_gpu =
+          fmt::format("{}/gpu_latencies/{}", at, own - protocols[i].gpu_latencies.data());
       Knob knob{library, of_gpu + "/base", 1e-8, 1e-2,
                 "nccl-tests from 8 bytes on (-b 8) in one node with NCCL_PROTO=" +
                     protocols[i].name};
@@ -183,7 +172,7 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
     }
     Knob knob{library, at + "/ring_base", 1e-8, 1e-2,
               fmt::format("nccl-tests from 8 bytes on (-b 8){} with NCCL_PROTO={}",
-                          own >= 0 ? " between nodes" : "", protocols[i].name)};
+                          own != nullptr ? " between nodes" : "", protocols[i].name)};
     knob.tied = {at + "/tree_base"};
     for (const char* family : {"/ring_hop", "/tree_hop"})
       for (const char* reach : {"/nvlink", "/pcie", "/network"})

@@ -43,7 +43,8 @@ fs::path bundled_folder(const std::string& kind)
 std::string bundled_text(const std::string& kind, const std::string& name)
 {
   if (bundled_folder(kind).empty())
-    throw UsageError("'" + excerpt(kind) + "' is no kind of bundled file: experiment, fleet, plan");
+    throw UsageError("'" + excerpt(kind) + "' is no kind of bundled file\n  hint: " +
+                     suggestion(kind, {kFiles.begin(), kFiles.end()}, "kinds"));
   const auto names = experiments::bundled_names(kind);
   if (!contains(names, name))
     throw UsageError("'" + excerpt(name) +

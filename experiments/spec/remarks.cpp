@@ -108,6 +108,22 @@ void remark_other_link(ResolvedJob& job, const platforms::PlatformSpec& platform
   }
 }
 
+// Who asks what newer slots would bring to GPUs, or a CPU, that do not know them.
+void remark_slots(ResolvedJob& job, const platforms::PlatformSpec& platform)
+{
+  const auto& slots = platform.node.gpus;
+  if (!slots)
+    return;
+  const auto remark = [&](const char* key, std::optional<int> told, int own) {
+    if (told && *told > own)
+      job.warnings.push_back(
+          fmt::format("{}: \"{}\": {} of the node's GPUs has no influence: {} behind {} uses {}",
+                      job.spec.name, key, *told, platform.gpu.name, platform.cpu.name, own));
+  };
+  remark("generation", slots->generation, platform.gpu.pcie_generation);
+  remark("lanes", slots->lanes, platform.gpu.pcie_lanes);
+}
+
 void remark_limits(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
   const double cores = static_cast<double>(platform.cpu.cores) * platform.node.sockets;
@@ -423,6 +439,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_slow_network(job, e.platform);
     remark_other_network(job, e.platform);
     remark_other_link(job, e.platform);
+    remark_slots(job, e.platform);
     remark_slow_storage(job, e);
     if (spans_nodes(job))
       job.warnings.insert(job.warnings.end(), e.platform.remarks.begin(), e.platform.remarks.end());

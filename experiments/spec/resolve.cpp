@@ -67,24 +67,6 @@ Value only_program(const Value& file)
   return jobs.at(0);
 }
 
-// Whether an exchange of each group can run at all is known when the machine is.
-void check_algorithms(const Value& file, const sim::Program& program)
-{
-  std::vector<std::string> known;
-  for (const models::Operation operation :
-       {models::Operation::all_reduce, models::Operation::all_gather,
-        models::Operation::reduce_scatter, models::Operation::broadcast,
-        models::Operation::all_to_all})
-    for (const std::string& name : models::algorithm_names(operation))
-      if (std::ranges::find(known, name) == known.end())
-        known.push_back(name);
-  for (std::size_t g = 0; g < program.groups.size(); ++g)
-    if (const std::string& name = program.groups[g].algorithm;
-        std::ranges::find(known, name) == known.end())
-      file.at("groups").at(g).fail_at("algorithm", "is not known: '" + excerpt(name) + "'",
-                                      suggestion(name, known, "algorithms"));
-}
-
 // A job that was handed over as a program: kernels have times, the machine is simulated.
 void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
@@ -100,7 +82,7 @@ void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment
   sim::ProgramSpec spec;
   const Value file = only_program(resolve_preset(job.spec.program, sim::kProgramKind));
   plan->program = sim::read_program(file, spec);
-  check_algorithms(file, plan->program);
+  check_algorithms(file, plan->program.groups);
   const auto& operations = plan->program.operations;
   if (std::none_of(operations.begin(), operations.end(),
                    [](const sim::Operation& op) { return op.amount > 0 || sim::of_group(op); }))

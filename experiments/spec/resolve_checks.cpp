@@ -99,14 +99,31 @@ void check_library(const ResolvedJob& job, const Value& at)
                "\"library\": \"nccl-2.0\" or a later one, or the GPUs of one node");
 }
 
+namespace {
+
+void check_algorithm(const Value& at, const std::string& name,
+                     const std::vector<std::string>& known)
+{
+  if (std::ranges::find(known, name) == known.end())
+    at.fail_at("algorithm", "is not a known algorithm: '" + excerpt(name) + "'",
+               suggestion(name, known, "algorithms"));
+}
+
+} // namespace
+
 void check_algorithm(const ResolvedJob& job)
 {
-  const auto known = models::algorithm_names(models::Operation::all_reduce);
-  if (job.library.host || std::ranges::find(known, job.framework.algorithm) != known.end())
-    return;
-  resolve_preset(job.spec.framework, models::kFrameworkKind)
-      .fail_at("algorithm", "is not a known algorithm: '" + excerpt(job.framework.algorithm) + "'",
-               suggestion(job.framework.algorithm, known, "algorithms"));
+  if (!job.library.host)
+    check_algorithm(resolve_preset(job.spec.framework, models::kFrameworkKind),
+                    job.framework.algorithm,
+                    models::algorithm_names(models::Operation::all_reduce));
+}
+
+void check_algorithms(const Value& program, const std::vector<sim::WorkGroup>& groups)
+{
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (groups[g].algorithm != "auto")
+      check_algorithm(program.at("groups").at(g), groups[g].algorithm, models::algorithm_names());
 }
 
 void check_networks(const ResolvedExperiment& e, const Value& root)

@@ -13,6 +13,8 @@ void check_library(const ResolvedJob& job, const Value& at);
 
 /// Throws ConfigError in the framework whose algorithm has no such name.
 void check_algorithm(const ResolvedJob& job);
+/// The same of a program's groups.
+void check_algorithms(const Value& program, const std::vector<sim::WorkGroup>& groups);
 
 /// Throws ConfigError when nodes must talk over a network that their adapters cannot carry.
 void check_networks(const ResolvedExperiment& e, const Value& root);

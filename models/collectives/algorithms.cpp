@@ -50,4 +50,13 @@ std::vector<std::string> algorithm_names(Operation operation)
   return names;
 }
 
+std::vector<std::string> algorithm_names()
+{
+  std::vector<std::string> names{"auto"};
+  for (const Algorithm& algorithm : kAlgorithms)
+    if (std::ranges::find(names, algorithm.name) == names.end())
+      names.emplace_back(algorithm.name);
+  return names;
+}
+
 } // namespace foretrain::models

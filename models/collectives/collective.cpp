@@ -9,6 +9,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <stdexcept>
@@ -46,33 +47,28 @@ double busiest_hop(const Pattern& pattern, const Protocol& protocol)
   return std::max(expanded({most.inside, 0}, protocol), expanded({0, most.between}, protocol));
 }
 
-// Buffer bytes per second that the protocol lets through one GPU: its bus bandwidth over what a
-// rank sends on average of each byte of the buffer.
-double protocol_rate(const Pattern& pattern, const Protocol& protocol,
-                     const sim::Communicator& comm)
+// What the protocol's table lets through one GPU; infinite: it has none.
+BytesPerSecond bus_limit(const Protocol& protocol, const sim::Communicator& comm)
 {
   if (protocol.bus_limits.empty())
-    return sim::MaxMin::kNoCap;
+    return BytesPerSecond(std::numeric_limits<double>::infinity());
   const BusLimit* limit = &protocol.bus_limits.front();
   for (const BusLimit& it : protocol.bus_limits)
     if (it.compute_capability <= comm.compute_capability && (comm.nodes == 1 || comm.amd_hosts))
       limit = &it;
-  const double sent = pattern.loads.bytes() / comm.ranks;
-  const BytesPerSecond bus = comm.nodes == 1   ? limit->one_node
-                             : comm.nodes == 2 ? limit->two_nodes
-                                               : limit->more_nodes;
-  return sent > 0 ? bus.value() / sent : sim::MaxMin::kNoCap;
+  return comm.nodes == 1 ? limit->one_node : comm.nodes == 2 ? limit->two_nodes : limit->more_nodes;
 }
 
-// Likewise of a ring, whose blocks may be slower than that.
-double ring_rate(const Pattern& pattern, const Protocol& protocol, const sim::Communicator& comm)
+// Buffer bytes per second that the protocol lets through one GPU, or its blocks move of a ring: bus
+// bandwidth over what a rank sends on average of each byte of the buffer.
+double protocol_rate(const Pattern& pattern, const Protocol& protocol,
+                     const sim::Communicator& comm, bool ring)
 {
-  const double rate = protocol_rate(pattern, protocol, comm);
+  BytesPerSecond bus = bus_limit(protocol, comm);
+  if (ring && protocol.ring_limit.value() > 0)
+    bus = std::min(bus, protocol.ring_limit);
   const double sent = pattern.loads.bytes() / comm.ranks;
-  if (protocol.ring_limit.value() <= 0 || sent <= 0)
-    return rate;
-  const double blocks = protocol.ring_limit.value() / sent;
-  return rate > 0 ? std::min(rate, blocks) : blocks;
+  return sent > 0 && std::isfinite(bus.value()) ? bus.value() / sent : sim::MaxMin::kNoCap;
 }
 
 Seconds base_latency(const Algorithm& algorithm, Family family, const Protocol& protocol)
@@ -186,9 +182,8 @@ double Collective::limit_of(const Algorithm& algorithm, const Pattern& pattern,
                ? sim::MaxMin::kNoCap
                : round_of_ring(comm_) /
                      (steps_of_blocks(comm_, algorithm.operation) * protocol.round.value());
-  const double limit = pattern.family == Family::ring && !sends(algorithm.operation)
-                           ? ring_rate(pattern, protocol, comm_)
-                           : protocol_rate(pattern, protocol, comm_);
+  const bool ring = pattern.family == Family::ring && !sends(algorithm.operation);
+  const double limit = protocol_rate(pattern, protocol, comm_, ring);
   const double tree = library_.estimate == Estimate::nccl_2_5 && pattern.family == Family::tree
                           ? tree_limit(library_.version, comm_)
                           : 0;

@@ -26,6 +26,7 @@ constexpr auto choices(Fidelity)
 /// Every algorithm for an operation. To add one: write its file, add its line in algorithms.cpp.
 std::vector<const Algorithm*> algorithms(Operation operation);
 std::vector<std::string> algorithm_names(Operation operation); // with "auto" in front
+std::vector<std::string> algorithm_names();                    // likewise, of all operations
 
 class Collective {
 public:

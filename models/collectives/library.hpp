@@ -76,6 +76,16 @@ struct Protocol {
   /// By rising compute capability, in place of the values above; older GPUs keep those.
   std::vector<GpuLatency> gpu_latencies;
 
+  /// Of gpu_latencies those that hold for GPUs of an architecture; null: none.
+  const GpuLatency* latency_on(double compute_capability) const
+  {
+    const GpuLatency* own = nullptr;
+    for (const GpuLatency& latency : gpu_latencies)
+      if (latency.compute_capability <= compute_capability)
+        own = &latency;
+    return own;
+  }
+
   /// The protocol as it is on GPUs of an architecture, each step between nodes so much longer.
   Protocol on(double compute_capability, Seconds network_step) const
   {
@@ -84,21 +94,22 @@ struct Protocol {
     it.tree_hop.network += network_step;
     it.send_base = it.ring_base;
     it.send_hop = it.ring_hop;
-    for (const GpuLatency& latency : gpu_latencies)
-      if (latency.compute_capability <= compute_capability) {
-        const bool trees_apart = latency.tree_hop.value() > 0;
-        it.ring_base = latency.base;
-        it.ring_hop.nvlink = latency.nvlink_hop;
-        it.tree_base = trees_apart ? tree_base : latency.base;
-        it.tree_hop.nvlink = trees_apart ? latency.tree_hop : latency.nvlink_hop;
-        it.peers = latency.peers;
-        const bool own = latency.send.value() > 0;
-        it.send_base = own ? latency.send : latency.base;
-        it.send_hop.nvlink = own ? Seconds{} : latency.nvlink_hop;
-        it.filled = latency.filled;
-        it.round = latency.round;
-        it.ring_limit = latency.ring_limit;
-      }
+    const GpuLatency* const own = latency_on(compute_capability);
+    if (own == nullptr)
+      return it;
+    const GpuLatency& latency = *own;
+    const bool trees_apart = latency.tree_hop.value() > 0;
+    it.ring_base = latency.base;
+    it.ring_hop.nvlink = latency.nvlink_hop;
+    it.tree_base = trees_apart ? tree_base : latency.base;
+    it.tree_hop.nvlink = trees_apart ? latency.tree_hop : latency.nvlink_hop;
+    it.peers = latency.peers;
+    const bool sends_apart = latency.send.value() > 0;
+    it.send_base = sends_apart ? latency.send : latency.base;
+    it.send_hop.nvlink = sends_apart ? Seconds{} : latency.nvlink_hop;
+    it.filled = latency.filled;
+    it.round = latency.round;
+    it.ring_limit = latency.ring_limit;
     return it;
   }
 };

@@ -142,8 +142,7 @@ private:
       product(node, one);
     else if (node.op == "Gather" && !node.inputs.empty() && is_weight(node.inputs[0]))
       embedding(node, one);
-    else if (node.op == "Einsum" && einsum(node, one)) {
-    } else if (!simple(node, one)) {
+    else if (node.op == "Einsum" ? !einsum(node, one) : !simple(node, one)) {
       check_holds_nothing(node);
       ++unknown_[node.op];
       return;
@@ -187,12 +186,17 @@ private:
     return static_cast<int>(std::clamp(std::round(number), 1.0, kLargestInt));
   }
 
-  // Trainable tensors among the inputs, from the second one on.
+  // Trainable tensors among the inputs up to one.
   void weights(const OnnxNode& node, OperatorSpec& one, std::size_t most)
   {
-    for (std::size_t i = 1; i < node.inputs.size() && i <= most; ++i)
-      if (is_weight(node.inputs[i]) && counted_.insert(node.inputs[i]).second)
-        one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(node.inputs[i]))));
+    for (std::size_t i = 0; i < node.inputs.size() && i <= most; ++i)
+      train(node.inputs[i], one);
+  }
+
+  void train(const std::string& tensor, OperatorSpec& one)
+  {
+    if (is_weight(tensor) && counted_.insert(tensor).second)
+      one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(tensor))));
   }
 
   void traffic(const OnnxNode& node, OperatorSpec& one) const
@@ -255,15 +259,18 @@ private:
     const bool other = node.integers.count("transB") > 0 && node.integers.at("transB") == 1;
     const double n = static_cast<double>(other ? b[b.size() - 2] : b.back());
     const double rows = elements_of(a) / std::max(1.0, k);
-    const bool weight = is_weight(right) || is_weight(left);
-    one.kind = weight || node.op == "Gemm" ? "linear" : "attention";
-    if (one.kind == "linear") {
+    const bool in_front = is_weight(left) && !is_weight(right);
+    one.kind = in_front || is_weight(right) || node.op == "Gemm" ? "linear" : "attention";
+    if (in_front) { // rows are what is not the weight's
+      one.gemm = {1, bounded(elements_of(b) / std::max(1.0, k) / batch_), bounded(rows),
+                  bounded(k)};
+    } else if (one.kind == "linear") {
       one.gemm = {1, bounded(rows / batch_), bounded(n), bounded(k)};
-      weights(node, one, 2);
     } else {
       const double m = static_cast<double>(a[a.size() - 2]);
       one.gemm = {bounded(rows / std::max(1.0, m) / batch_), bounded(m), bounded(n), bounded(k)};
     }
+    weights(node, one, 2);
     traffic(node, one);
   }
 
@@ -303,8 +310,7 @@ private:
     one.gemm = {bounded(count), bounded(m), bounded(n), bounded(k)};
     traffic(node, one);
     for (const std::string& input : node.inputs)
-      if (is_weight(input) && counted_.insert(input).second)
-        one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(input))));
+      train(input, one);
     return true;
   }
 
@@ -313,8 +319,7 @@ private:
     one.kind = "embedding";
     if (const OnnxShape* out = shape(node.outputs.front()))
       one.input_elements = one.output_elements = elements_of(*out) / batch_;
-    if (counted_.insert(node.inputs[0]).second)
-      one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(node.inputs[0]))));
+    train(node.inputs[0], one);
   }
 
   bool simple(const OnnxNode& node, OperatorSpec& one)

@@ -146,7 +146,8 @@ private:
         return;
       const OpId before = dates_.released_by(op);
       const WorkKind kind = operation(op).kind;
-      if (kind == WorkKind::transfer) { // which came later than exchanges of its own may have ended
+      if (stages_ && kind == WorkKind::transfer) {
+        // Which came later than exchanges of its own may have ended.
         shares_.bubble += end - begin - exposed_beside(begin, end, &Running::start);
         return;
       }
@@ -226,8 +227,9 @@ StepShares shares_of(const StepDates& dates, Seconds start, Seconds end,
   std::vector<RankAccount> accounts;
   double devices = 0;
   const bool stages =
-      std::any_of(program.operations.begin(), program.operations.end(),
-                  [](const Operation& op) { return op.kind == WorkKind::transfer; });
+      std::any_of(program.operations.begin(), program.operations.end(), [](const Operation& op) {
+        return op.kind == WorkKind::transfer && op.phase == Phase::pipeline;
+      });
   for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank) {
     accounts.emplace_back(dates, rank, stages, start, mean_speed[static_cast<std::size_t>(rank)]);
     devices += program.ranks[static_cast<std::size_t>(rank)].stands_for;

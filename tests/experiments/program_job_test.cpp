@@ -219,7 +219,8 @@ TEST_CASE("programs that cannot run are refused with their place", "[program][er
   CHECK_THAT(refused("/operations/0/after", Json::array({99})), Contains("there are 25"));
   CHECK_THAT(refused("/ranks/1/device", 5), Contains("is 2, but the program has work for 6"));
   CHECK_THAT(refused("/groups", {{{"ranks", {0, 1}}, {"algorithm", "rign"}}}),
-             Contains("/groups/0/algorithm is not known") && Contains("did you mean 'ring'"));
+             Contains("/groups/0/algorithm is not a known algorithm") &&
+                 Contains("did you mean 'ring'"));
   CHECK_THAT(refused("/groups", {{{"ranks", {1, 1}}}}),
              Contains("/groups/0/ranks/1 is 1, which is there twice"));
   CHECK_THAT(refused("/operations/0/kind", "compote"), Contains("compute"));

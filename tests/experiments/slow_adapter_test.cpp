@@ -86,6 +86,22 @@ TEST_CASE("an adapter that does not fit its switch is told, between nodes", "[re
   CHECK(said(ethernet, R"({"name": "ours", "port_rate": "100 Gb/s"})", 8) == ""); // not told
 }
 
+TEST_CASE("slots that GPUs or CPUs do not know are told", "[remarks]")
+{
+  const auto said = [](const std::string& slots) {
+    return warnings_with("no influence", R"({"cluster": {"platform": {
+        "extends": "c4140-k-v100-sxm2", "node": {"gpus": )" +
+                                             slots + R"(}}},
+        "jobs": [{"name": "a", "model": "alexnet", "framework": "tensorflow-horovod",
+        "batch_per_gpu": 512, "gpus": 1}]})");
+  };
+  CHECK(said(R"({"generation": 3, "lanes": 16})").empty());
+  CHECK(said(R"({"generation": 2, "lanes": 8})").empty());
+  CHECK_THAT(said(R"({"generation": 4})"),
+             Contains("a: \"generation\": 4 of the node's GPUs has no influence") &&
+                 Contains("uses 3"));
+}
+
 TEST_CASE("adapters of a second network are told to be idle", "[remarks]")
 {
   const auto said = [](const std::string& networks, int gpus) {

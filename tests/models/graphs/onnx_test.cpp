@@ -108,6 +108,20 @@ TEST_CASE("products without weights are attention and a shared weight counts onc
   CHECK_THAT(read.notes[1], Catch::Contains("count as 1: batch"));
 }
 
+TEST_CASE("a weight is one on whichever side of a product or sum it stands")
+{
+  const std::string graph = node("MatMul", {"w", "x"}, "p") + node("Add", {"bias", "p"}, "y") +
+                            weight("w", {32, 64}) + weight("bias", {32, 1}) +
+                            value("x", {8, 64, 30});
+  const ImportedGraph read = read_graph(onnx_model(graph));
+  REQUIRE(read.operators.size() == 2);
+  CHECK(read.operators[0].kind == "linear");
+  CHECK(read.operators[0].gemm == std::vector<int>{1, 30, 32, 64});
+  CHECK(read.operators[0].gradients == std::vector<int>{32 * 64});
+  CHECK(read.operators[1].gradients == std::vector<int>{32});
+  CHECK(read.operators[1].output_elements == 32 * 30);
+}
+
 TEST_CASE("a transposed convolution of an ONNX model is that of a list of layers")
 {
   const ImportedGraph read = read_graph(

@@ -105,6 +105,22 @@ TEST_CASE("a pipeline of p stages and m micro-batches is idle for (p - 1) / m of
     }
 }
 
+TEST_CASE("copies in turn between ranks are communication of all, and no bubble", "[closed-form]")
+{
+  Program program = with_ranks(3);
+  OpId before = program.compute(0, Phase::forward, "layer", Seconds(1));
+  for (int r = 0; r < 3; ++r) {
+    const OpId copy = program.transfer(r, (r + 1) % 3, Phase::data, "copy", Bytes(2), 0);
+    program.order(before, copy);
+    before = copy;
+  }
+  const Ran ran = run(program);
+  CHECK(ran.time.value() == Approx(7).epsilon(1e-9));
+  CHECK(ran.shares.bubble == Seconds(0));
+  CHECK(ran.shares.exposed[static_cast<std::size_t>(Phase::data)].value() == Approx(6));
+  CHECK(ran.shares.straggler.value() == Approx(2.0 / 3)); // two of three wait for the kernel
+}
+
 TEST_CASE("an exchange beside kernels costs what they do not hide", "[closed-form]")
 {
   for (const double bytes : {0.5, 1.0, 3.0}) {
