@@ -184,11 +184,13 @@ FleetHours hours(std::span<const FleetRun> runs)
           part(&GpuTime::held)};
 }
 
-// Those that compute are busy; those that wait, write or are put to work again are idle.
-double energy_kwh(const PowerSpec& power, int gpus_per_node, const GpuTime& time)
+// Those that compute are busy; those that wait, write or are put to work again are idle, as are
+// those of spares that are up.
+double energy_kwh(const PowerSpec& power, int gpus_per_node, const FleetResult& result)
 {
+  const GpuTime& time = result.gpu_time;
   const double busy = time.productive + time.contended + time.lost;
-  const double up = time.total() - time.repair;
+  const double up = time.total() - time.repair + result.spare_time * gpus_per_node;
   const double joules =
       busy * power.gpu_busy + (up - busy) * power.gpu_idle + up / gpus_per_node * power.node;
   return joules / 3.6e6;
@@ -304,7 +306,7 @@ FleetAnswer fleet_answer(const LoadedFleet& fleet, std::span<const FleetRun> run
   }
   if (const auto& power = fleet.spec.cluster.power)
     answer.energy_kwh = over_runs(runs, [&](const FleetRun& run) {
-      return energy_kwh(*power, fleet.shape.gpus_per_node, run.result.gpu_time);
+      return energy_kwh(*power, fleet.shape.gpus_per_node, run.result);
     });
   add_groups(answer, runs);
   if (fleet.spec.failures)

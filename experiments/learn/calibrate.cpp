@@ -126,13 +126,34 @@ void Setup::need_platform(const std::string& log) const
     throw UsageError("'" + log + "' needs --platform NAME: which machine it was measured on");
 }
 
-void take_gpu(const std::string& gpu, const std::string& log, const platforms::PlatformSpec& spec,
-              FitTask& task)
+namespace {
+
+// Whether a tool's name for a GPU is that of a board, as it is or as a preset lists it.
+bool is_board(const std::string& gpu, const std::string& board)
+{
+  if (gpu.find(board) != std::string::npos)
+    return true;
+  try {
+    return read_as<platforms::Gpu>(resolve_preset(gpu, platforms::kGpuKind)).name == board;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+} // namespace
+
+void Setup::take_gpu(const std::string& gpu, const std::string& log,
+                     const platforms::PlatformSpec& spec, FitTask& task)
 {
   const std::string model = calibration::gpu_model(gpu);
-  if (!model.empty() && model != calibration::gpu_model(spec.gpu.name))
-    task.objection = fmt::format("{} is of a '{}', '{}' has the {}", log, excerpt(gpu), spec.name,
-                                 spec.gpu.name);
+  if (model.empty() || is_board(gpu, spec.gpu.name))
+    return;
+  const std::string another =
+      fmt::format("is of a '{}', '{}' has the {}", excerpt(gpu), spec.name, spec.gpu.name);
+  if (model != calibration::gpu_model(spec.gpu.name))
+    task.objection = log + " " + another;
+  else
+    notes.push_back(log + ": " + another);
 }
 
 Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOptions& options)

@@ -42,11 +42,11 @@ struct Setup {
   Value transport(const OverlayPtr& overlay) const;
   /// Throws UsageError when no --platform was given; `log` is what needs it.
   void need_platform(const std::string& log) const;
+  /// Objects to what a log of another GPU than the platform's would teach; notes one of another
+  /// board of the same.
+  void take_gpu(const std::string& gpu, const std::string& log, const platforms::PlatformSpec& spec,
+                FitTask& task);
 };
-
-/// Objects to what a log of another GPU than the platform's would teach.
-void take_gpu(const std::string& gpu, const std::string& log, const platforms::PlatformSpec& spec,
-              FitTask& task);
 
 /// Fits the logs of one kind, all together. Returns what each log taught, for the profile.
 using Teach = std::vector<std::string> (*)(const std::vector<LogText>& logs, Setup& setup);

@@ -59,12 +59,17 @@ double time_of(const calibration::NcclRow& row, const std::string& place, Setup&
   return shorter;
 }
 
+std::string collective_name(const std::string& program)
+{
+  return program.ends_with("_perf") ? program.substr(0, program.size() - 5) : program;
+}
+
 // The program that wrote a log, without "_perf". Throws ConfigError.
 std::string collective_of(const calibration::NcclTestsLog& log, const std::string& path,
                           const std::string& asked)
 {
   const auto possible = calibration::possible_collectives(log);
-  std::string named = asked.ends_with("_perf") ? asked.substr(0, asked.size() - 5) : asked;
+  std::string named = collective_name(asked);
   const bool allowed = std::find(possible.begin(), possible.end(), named) != possible.end();
   if (log.collective.empty() && !named.empty() && !allowed)
     throw ConfigError(path, "", "cannot be of --program '" + excerpt(asked) + "'",
@@ -87,7 +92,15 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
   for (const std::string& note : log.notes)
     setup.notes.push_back(text.path + ": " + note);
   if (!log.ranks.empty())
-    take_gpu(log.ranks.front().gpu, text.path, spec, task);
+    setup.take_gpu(log.ranks.front().gpu, text.path, spec, task);
+  if (setup.options.nodes > 0 && !log.ranks.empty() && setup.options.nodes != log.nodes())
+    setup.notes.push_back(fmt::format("{}: lists its ranks on {} node{}, --nodes {} is believed",
+                                      text.path, log.nodes(), log.nodes() == 1 ? "" : "s",
+                                      setup.options.nodes));
+  if (!log.collective.empty() && !setup.options.program.empty() &&
+      collective_name(setup.options.program) != log.collective)
+    setup.notes.push_back(text.path + ": is of " + log.collective +
+                          ", --program is for logs that do not say so");
   NcclRun run;
   run.path = text.path;
   run.test = find_nccl_test(collective + "_perf");

@@ -84,11 +84,8 @@ std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setu
       calibration::fail(text.path, log.matrices.front().line,
                         fmt::format("is of {} GPUs, but a node of '{}' has {}", log.devices(),
                                     spec.name, spec.gpus_per_node()));
-    if (!log.gpus.empty() && log.gpus.front().find(spec.gpu.name) == std::string::npos)
-      setup.notes.push_back(fmt::format("{}: is of a '{}', '{}' has the {}", text.path,
-                                        excerpt(log.gpus.front()), spec.name, spec.gpu.name));
     if (!log.gpus.empty())
-      take_gpu(log.gpus.front(), text.path, spec, task);
+      setup.take_gpu(log.gpus.front(), text.path, spec, task);
     take(log, text.path, cells, task.measurements);
   }
   const Part gpu = part_of(spec.node.gpus->type, platforms::kGpuKind);

@@ -24,6 +24,7 @@ constexpr double kLongestLatency =
     0.02;                         // seconds: no latency is longer, no rate or efficiency so low
 constexpr double kShows = 0.1;    // standard deviations of a measurement
 constexpr double kChanged = 0.05; // relative; what the noise of a series changes stays below
+constexpr double kOfOneRun = 0.2; // of repeated runs' spread: how much the rows of one run scatter
 
 std::string reason_for(const calibration::FittedParameter& p)
 {
@@ -282,7 +283,7 @@ KnownFit best_of(std::vector<KnownFit> all, const KnownFits& fits, const FitTask
   double noise = std::numeric_limits<double>::infinity();
   for (const KnownFit& it : all)
     if (!it.knobs.empty())
-      noise = std::min(noise, std::max(it.fit.noise, it.fit.scatter));
+      noise = std::min(noise, std::max(kOfOneRun * it.fit.noise, it.fit.scatter));
   if (std::isinf(noise))
     return std::move(all.front());
   std::vector<double> losses;

@@ -136,11 +136,11 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
     result.exposed_by_group = job.exposed_by_group();
   result.planned = !result.exposed_by_group.empty() || result.time.bubble.value() > 0 ||
                    result.time.recompute.value() > 0;
+  if (resolved.transformer)
+    result.tokens = token_work(resolved.transformer->step);
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   result.bottleneck.name = limit_name(result.bottleneck);
   result.elapsed = elapsed_of(resolved, job);
-  if (resolved.transformer)
-    result.tokens = token_work(resolved.transformer->step);
   return result;
 }
 

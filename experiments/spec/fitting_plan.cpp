@@ -54,18 +54,22 @@ std::string fitting(models::MemorySetting s, const platforms::PlatformSpec& plat
     if (plan_fits(s, platform))
       return fmt::format("full recomputation and \"zero\": {}", zero);
   }
-  for (int tensor = 2 * repeated.plan.tensor; tensor <= platform.gpus_per_node(); tensor *= 2) {
-    s = repeated;
-    s.plan.tensor = tensor;
-    s.plan.sequence_parallel = true;
-    const auto& b = repeated.batch;
-    if (!models::problem_of(s.model, s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch)
-             .empty())
-      continue;
-    s.batch = models::planned_batch(s.plan, b, b.micro_batch);
-    if (plan_fits(s, platform))
-      return fmt::format("full recomputation and \"tensor\": {}", tensor);
-  }
+  for (int zero = repeated.plan.zero; zero <= 3; ++zero)
+    for (int tensor = 2 * repeated.plan.tensor; tensor <= platform.gpus_per_node(); tensor *= 2) {
+      s = repeated;
+      s.plan.zero = zero;
+      s.plan.tensor = tensor;
+      s.plan.sequence_parallel = true;
+      const auto& b = repeated.batch;
+      if (!models::problem_of(s.model, s.plan, b.gpus, b.sequence, b.micro_batch, b.global_batch)
+               .empty())
+        continue;
+      s.batch = models::planned_batch(s.plan, b, b.micro_batch);
+      if (plan_fits(s, platform))
+        return fmt::format("full recomputation{} and \"tensor\": {}",
+                           zero > repeated.plan.zero ? fmt::format(", \"zero\": {}", zero) : "",
+                           tensor);
+    }
   return "";
 }
 
@@ -87,7 +91,7 @@ std::string why_not_fitting(const TransformerSetting& setting, const std::string
       "{}: does not fit: stage {} needs about {} of device memory, beside what the allocator loses "
       "between blocks, a {} has {}; {}",
       job, stage, to_text(memory.total()), platform.gpu.name, to_text(platform.gpu.memory),
-      plan.empty() ? "no recomputation or sharing of this plan would fit"
+      plan.empty() ? "no recomputation or sharing of this plan would fit (foretrain tune tries others)"
                    : "this would fit: " + plan);
 }
 

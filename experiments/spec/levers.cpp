@@ -232,8 +232,11 @@ void more_connections(ResolvedExperiment& e, double factor)
       transport.connections = as_many(transport.parallel(), factor);
   };
   of_each(e.stack.transport, more);
-  for (ResolvedJob& job : e.jobs)
+  for (ResolvedJob& job : e.jobs) {
     of_each(job.stack.transport, more);
+    if (job.framework.servers) // what one process gets through
+      job.framework.servers->verbs_rate *= factor;
+  }
 }
 
 void shorter_hops(models::HopLatency& hop, double factor)
@@ -317,10 +320,8 @@ void leaner_framework(ResolvedExperiment& e, double factor)
     job.framework.coordination_per_rank *= part;
     job.framework.fusion_cycle *= part;
     job.library.host_launch *= part;
-    if (job.framework.servers) {
+    if (job.framework.servers)
       job.framework.servers->message *= part;
-      job.framework.servers->verbs_rate *= factor;
-    }
   }
 }
 
@@ -372,7 +373,7 @@ const std::vector<Lever>& all_levers()
       {&more_memory, {}},
       {&faster_switches, {uplink}},
       {&faster_adapters, {adapter}},
-      {&more_connections, {}},
+      {&more_connections, {verbs}},
       {&shorter_latencies, {}},
       {&leaner_framework, {}},
       {&steadier_steps, {}},

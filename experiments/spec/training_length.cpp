@@ -2,6 +2,8 @@
 
 #include "sim/base/text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace foretrain::experiments {
@@ -48,9 +50,13 @@ std::optional<double> price_per_gpu_hour(const Value& price, const Value& named,
     return std::nullopt;
   if (price.json().is_number())
     return price.json().get<double>();
-  std::vector<std::string> known;
+  std::vector<std::string> names{platform}, known;
+  if (const auto bundled = preset_names(platforms::kPlatformKind);
+      std::ranges::find(bundled, platform) != bundled.end())
+    for (std::string& alias : preset_aliases(platform, platforms::kPlatformKind))
+      names.push_back(std::move(alias));
   for (const auto& it : price.json().items()) {
-    if ((named && named.json() == it.key()) || platform == it.key())
+    if ((named && named.json() == it.key()) || std::ranges::find(names, it.key()) != names.end())
       return it.value().get<double>();
     known.push_back(it.key());
   }

@@ -14,16 +14,21 @@ namespace {
 void refuse_missing_modules(const JobSpec& job, const models::Transformer& t, const Value& at)
 {
   using enum models::LayerModule;
+  const auto runs = t.runs();
+  const bool dense = std::ranges::any_of(
+      runs, [](const auto& run) { return run.parts.feed == models::FeedForward::dense; });
   for (const models::LayerModule module : job.recompute_modules) {
     const bool of_experts = module == moe || module == moe_act;
     const char* const lacks = of_experts && t.experts == 0                        ? "experts"
                               : module == shared_experts && t.shared_experts == 0 ? "shared experts"
                               : module == mla_up_proj && !t.latent ? "latent attention"
+                              : module == mlp && !dense            ? "dense layer"
                                                                    : nullptr;
     if (lacks != nullptr)
       at.fail_at("recompute_modules",
                  fmt::format("has '{}', and the model has no {}", word_of(module), lacks),
-                 "layernorm, mlp and core_attn are of every dense layer");
+                 "layernorm, mlp and core_attn are of every dense layer, moe and moe_act of those "
+                 "with experts");
   }
 }
 

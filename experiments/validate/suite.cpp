@@ -12,8 +12,9 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr MeasuredUnit kUnits[] = {
-    {"samples/s", 1}, {"images/s", 1}, {"s", 1},      {"ms", 1e-3},  {"us", 1e-6},
-    {"x", 1},         {"%", 0.01},     {"GB/s", 1e9}, {"MB/s", 1e6}, {"Gb/s", 1.25e8},
+    {"samples/s", 1}, {"images/s", 1}, {"tokens/s", 1},  {"s", 1},
+    {"ms", 1e-3},     {"us", 1e-6},    {"x", 1},         {"%", 0.01},
+    {"GB/s", 1e9},    {"MB/s", 1e6},   {"Gb/s", 1.25e8},
 };
 
 } // namespace
@@ -29,9 +30,12 @@ bool fits(const std::string& quantity, const std::string& unit)
 {
   const bool rate = quantity.find("_per_s") != std::string::npos;
   const bool time = !rate && (quantity.ends_with("_s") || quantity.starts_with("/time_s"));
+  if (rate && quantity.find("tokens") != std::string::npos)
+    return unit == "tokens/s";
+  if (rate && quantity.find("samples") != std::string::npos)
+    return unit == "samples/s" || unit == "images/s";
   if (rate)
-    return unit == "samples/s" || unit == "images/s" || unit == "GB/s" || unit == "MB/s" ||
-           unit == "Gb/s";
+    return unit == "GB/s" || unit == "MB/s" || unit == "Gb/s";
   if (time)
     return unit == "s" || unit == "ms" || unit == "us";
   return unit == "x" || unit == "%";

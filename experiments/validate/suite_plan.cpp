@@ -137,7 +137,8 @@ private:
     }
     if (!fits(row.quantity, row.unit))
       at.fail_at("unit", "is '" + row.unit + "', which '" + row.quantity + "' is not told in",
-                 "rates are in samples/s or images/s, times in s, ms or us, ratios in x or %");
+                 "rates of samples are in samples/s or images/s, of tokens in tokens/s, of bytes "
+                 "in GB/s, MB/s or Gb/s; times in s, ms or us, ratios in x or %");
     return job_named(row.job, spec, at);
   }
 

@@ -39,6 +39,7 @@ struct FleetResult {
   int interruptions = 0; // of jobs
   int down_most = 0;     // nodes
   double down_mean = 0;  // nodes
+  double spare_time = 0; // node seconds of spares that are up and stand by
   int stuck = 0;         // jobs that wait for each other's GPUs for ever
   bool stopped = false;  // before its end
   std::vector<HeldSpan> spans;

@@ -10,7 +10,7 @@ Ledger::Ledger(const ClusterShape& shape, int spares, bool history)
 {
 }
 
-void Ledger::pass(const Scheduler& s, int working, Seconds until)
+void Ledger::pass(const Scheduler& s, int working, int spares_up, Seconds until)
 {
   if (begin_ == kNever)
     begin_ = s.now();
@@ -18,6 +18,7 @@ void Ledger::pass(const Scheduler& s, int working, Seconds until)
   const double time = (until - s.now()).value();
   const int free = s.free().count(), missing = s.down() - spare_gpus_;
   out_time_ += out_ * time;
+  spare_time_ += spares_up * time;
   time_.repair += missing * time;
   const auto first = std::find_if(s.waiting().begin(), s.waiting().end(),
                                   [](const Waiting& waiting) { return !waiting.gone; });
@@ -83,6 +84,7 @@ void Ledger::close(FleetResult& result)
   result.gpu_time.held += time_.held;
   result.gpu_time.restart += time_.restart;
   result.gpu_time.repair += time_.repair;
+  result.spare_time = spare_time_;
   result.down_most = out_most_;
   const double length = begin_ == kNever ? 0 : (end_ - begin_).value();
   result.down_mean = length > 0 ? out_time_ / length : 0;

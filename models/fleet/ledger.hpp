@@ -14,8 +14,8 @@ public:
   Ledger(const ClusterShape& shape, int spares, bool history);
 
   /// Time passes in which the scheduler's state does not change and `working` GPUs are those of
-  /// jobs that run; who holds others hangs, or waits for its pods.
-  void pass(const Scheduler& scheduler, int working, Seconds until);
+  /// jobs that run; who holds others hangs, or waits for its pods. `spares_up`: nodes.
+  void pass(const Scheduler& scheduler, int working, int spares_up, Seconds until);
   void note(const Scheduler& scheduler);
   /// Moves the cluster's idle time, what is down, and its history to the result.
   void close(FleetResult& result);
@@ -40,6 +40,7 @@ private:
   int out_ = 0; // nodes that are missing
   int out_most_ = 0;
   double out_time_ = 0;
+  double spare_time_ = 0; // node seconds
   GpuTime time_;
   std::vector<Moment> moments_;
   Holdings holdings_;

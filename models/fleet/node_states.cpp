@@ -39,6 +39,12 @@ std::optional<int> NodeStates::call_spare()
   return node;
 }
 
+int NodeStates::standing_by() const
+{
+  return static_cast<int>(
+      std::ranges::count_if(standby_, [this](int node) { return !in_maintenance(node); }));
+}
+
 std::uint32_t NodeStates::start(int node)
 {
   at(node).state = State::starting;

@@ -30,6 +30,8 @@ public:
   void stand_by(int node);
   /// The spare that stands by longest and is not in maintenance; from now on it is in service.
   std::optional<int> call_spare();
+  /// Spares that stand by and are not in maintenance.
+  int standing_by() const;
   /// A spare that was called takes a while; the number of this start.
   std::uint32_t start(int node);
   /// Whether it is still that start, which then is over.

@@ -64,6 +64,11 @@ bool Service::may_grow() const
   return windows_left_ > 0 || scheduler_.down() > setting_.spares * setting_.shape.gpus_per_node;
 }
 
+int Service::spares_up() const
+{
+  return setting_.spare_start > Seconds(0) ? 0 : nodes_.standing_by();
+}
+
 void Service::take_outage()
 {
   if (!setting_.outages)

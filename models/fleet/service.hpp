@@ -36,6 +36,8 @@ public:
   void job_left();
   /// Whether GPUs come back, or windows pass, without a job's doing.
   bool may_grow() const;
+  /// Nodes that are up to take the place of others at once.
+  int spares_up() const;
 
 private:
   struct Broken {

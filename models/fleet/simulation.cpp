@@ -76,7 +76,7 @@ private:
     if (next == kNever ||
         (only_outside && (!outside_may_help() || next - last_active_ > kPatience)))
       return false;
-    ledger_.pass(scheduler_, working_, next);
+    ledger_.pass(scheduler_, working_, service_.spares_up(), next);
     if (order_.by_account)
       accounts_.pass(next - scheduler_.now());
     scheduler_.set_now(next);

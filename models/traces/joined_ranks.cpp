@@ -149,11 +149,15 @@ private:
   {
     const RecordedExchange& a = of(part);
     const RecordedExchange& b = of(first);
-    if (is_send(a) ? a.bytes != b.bytes : a.kind != b.kind || a.group != b.group) {
-      const auto text = [](const RecordedExchange& it) {
+    const bool sums = a.kind == "all-reduce" && b.kind == a.kind; // of as much on each rank
+    const bool sizes = is_send(a) || sums;
+    if ((sizes && a.bytes != b.bytes) ||
+        (!is_send(a) && (a.kind != b.kind || a.group != b.group))) {
+      const auto text = [&](const RecordedExchange& it) {
         return is_send(it)
                    ? fmt::format("{:.0f} bytes from rank {} to rank {}", it.bytes, it.from, it.to)
-                   : fmt::format("{} of {} ranks", it.kind, it.group);
+               : sums ? fmt::format("{} of {:.0f} bytes on {} ranks", it.kind, it.bytes, it.group)
+                      : fmt::format("{} of {} ranks", it.kind, it.group);
       };
       throw ConfigError(ranks_[part.rank].file, "",
                         fmt::format("has {} as exchange {}, {} has {}", text(a), place,

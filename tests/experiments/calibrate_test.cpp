@@ -170,6 +170,47 @@ TEST_CASE("an adapter that is slow between nodes stays the cause, whatever the n
   }
 }
 
+TEST_CASE("a switch that adds too slowly is told from slow links by the shape of the times",
+          "[calibrate]")
+{
+  const LogFolder folder;
+  const auto machine = truth({{"gpu", "h100-sxm5-80gb", "/nvlink_in_switch_efficiency", 0.6, "t"}});
+  const std::string log =
+      folder.write("n.log", nccl_log("hgx-h100", "nccl-2.18", 8, machine, 1 << 30));
+  const Calibration c = calibrate({log}, {.platform = "hgx-h100", .library = "nccl-2.18"});
+  CHECK_THAT(learnt(c, "/nvlink_in_switch_efficiency"), WithinRel(0.6, 0.01));
+  CHECK(find(c, "/nvlink_collective_efficiency") == nullptr);
+}
+
+TEST_CASE("what the command line says against a log is noted", "[calibrate]")
+{
+  const LogFolder folder;
+  std::string text = nccl_log("hgx-h100", "nccl-2.18", 8, truth({}));
+  const std::string log = folder.write("n.log", text);
+  const auto notes = [](const std::string& path, CalibrateOptions options) {
+    options.platform = "hgx-h100";
+    options.library = "nccl-2.18";
+    std::string all;
+    for (const std::string& note : calibrate({path}, options).notes)
+      all += note + "\n";
+    return all;
+  };
+  CHECK_THAT(notes(log, {}),
+             !Contains("believed") && !Contains("--program") && !Contains("is of a"));
+  CHECK_THAT(notes(log, {.nodes = 2}),
+             Contains("lists its ranks on 1 node, --nodes 2 is believed"));
+  CHECK_THAT(notes(log, {.program = "all_gather_perf"}),
+             Contains("is of all_reduce, --program is"));
+  const auto of_gpu = [&](const char* name) {
+    std::string named = text;
+    for (std::size_t at = 0; (at = named.find("[0x1a] GPU", at)) != std::string::npos; ++at)
+      named.replace(at + 7, 3, name);
+    return notes(folder.write("g.log", named), {});
+  };
+  CHECK_THAT(of_gpu("NVIDIA H100 80GB HBM3"), !Contains("is of a")); // an alias of the same
+  CHECK_THAT(of_gpu("NVIDIA H100 PCIe"), Contains("is of a 'NVIDIA H100 PCIe', 'hgx-h100' has"));
+}
+
 TEST_CASE("the profile alone gives the fitted times", "[calibrate][long]")
 {
   const LogFolder folder;

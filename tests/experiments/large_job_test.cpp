@@ -169,6 +169,10 @@ TEST_CASE("what a plan has no use for is refused by name", "[large]")
   CHECK_THROWS_WITH(repeating(R"(["shared_experts"])"), Catch::Contains("no shared experts"));
   CHECK_THROWS_WITH(repeating(R"(["mla_up_proj"])"), Catch::Contains("no latent attention"));
   CHECK(repeating(R"(["mlp"])").jobs.front().warnings.empty());
+  CHECK_THROWS_WITH(large({{"/jobs/0/model", "qwen3-30b-a3b"},
+                           {"/jobs/0/recompute", "selective"},
+                           {"/jobs/0/recompute_modules", R"(["mlp"])"}}),
+                    Catch::Contains("has 'mlp', and the model has no dense layer"));
   const auto told = large({{"/jobs/0/recompute", "selective"}}).jobs.front().warnings;
   REQUIRE(told.size() == 1);
   CHECK_THAT(told.front(),
@@ -481,6 +485,16 @@ TEST_CASE("what does not fit is told the cheapest plan that does", "[large]")
   CHECK_THAT(advice("0", "1"), Catch::EndsWith("this would fit: \"zero\": 1"));
   CHECK_THAT(advice("1", "8"), Catch::Contains("this would fit: \"recompute\": "));
   CHECK_THAT(advice("0", "8"), Catch::Contains("this would fit: \"zero\": 1 and \"recompute\": "));
+  // Where neither sharing nor tensors are enough, both may be.
+  const auto both = large({{"/jobs/0/model", "llama-3-70b"},
+                           {"/jobs/0/gpus", "64"},
+                           {"/jobs/0/global_batch", "256"},
+                           {"/jobs/0/sequence", "32768"},
+                           {"/jobs/0/micro_batch", "1"},
+                           {"/jobs/0/parallel", "{}"}})
+                        .jobs.front()
+                        .warnings;
+  CHECK_THAT(both.front(), Catch::Contains("full recomputation, \"zero\": 1 and \"tensor\": 8"));
 }
 
 } // namespace foretrain::large_job_test

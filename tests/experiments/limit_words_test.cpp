@@ -99,6 +99,23 @@ TEST_CASE("a tunnel that is one flow waits for a core, which a faster one better
   CHECK_THAT(job.bottleneck.why, Contains("core that serves the packets of a flow of node 0"));
 }
 
+TEST_CASE("what a step waits for beside its computing is told, the most first", "[limits][large]")
+{
+  const auto why = [](const std::string& parallel, int global_batch) {
+    return run_text(fmt::format(R"({{"cluster": {{"platform": "hgx-h100"}},
+        "jobs": [{{"model": "llama-3-8b", "framework": "nemo", "precision": "bf16", "gpus": 8,
+                   "global_batch": {}, "sequence": 4096, "parallel": {}}}]}})",
+                                global_batch, parallel))
+        .jobs.front()
+        .bottleneck.why;
+  };
+  CHECK_THAT(why(R"({"pipeline": 4, "tensor": 2})", 8),
+             Contains("; waiting for other stages of the pipeline is") &&
+                 Contains("exposed communication"));
+  CHECK_THAT(why(R"({"tensor": 8})", 8),
+             Contains("; exposed communication is") && !Contains("pipeline"));
+}
+
 TEST_CASE("more connections are advised where there are connections", "[limits][long]")
 {
   // One adapter for four GPUs on two sockets: one ring, whose rate the library sets.

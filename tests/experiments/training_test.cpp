@@ -121,6 +121,7 @@ TEST_CASE("Prices are one number, or by platform", "[training]")
   const double one = run(experiment(job, 2.5)).jobs.at(0).cost->median;
   CHECK_THAT(run(experiment(job, {{"hgx-b200", 9}, {"hgx-h100", 5}})).jobs.at(0).cost->median,
              test::is(2 * one));
+  CHECK_THAT(run(experiment(job, {{"h100", 5}})).jobs.at(0).cost->median, test::is(2 * one));
   CHECK_THROWS_WITH(run(experiment(job, {{"hgx-b200", 9}})),
                     Contains("/cluster/price_per_gpu_hour has no price of platform 'hgx-h100'") &&
                         Contains("priced are hgx-b200"));

@@ -218,6 +218,17 @@ TEST_CASE("mistakes in a suite are found before anything runs", "[validation]")
   CHECK_THROWS_WITH(SuiteFile(with(R"(, "settings": { "/jobs/0/batch": 1 })")).plan(),
                     Contains("batch_per_gpu"));
   CHECK_THROWS_WITH(SuiteFile(with(R"(, "unit": "MB/h")")).plan(), Contains("/rows/0/unit"));
+  const auto measured_in = [&](const char* quantity, const char* unit) {
+    SuiteFile(with(fmt::format(R"(, "quantity": "/{}", "unit": "{}")", quantity, unit))).plan();
+  };
+  for (const auto& [quantity, unit] : {std::pair{"throughput_samples_per_s", "GB/s"},
+                                       std::pair{"throughput_samples_per_s", "tokens/s"},
+                                       std::pair{"tokens_per_s", "samples/s"}}) {
+    CAPTURE(quantity, unit);
+    CHECK_THROWS_WITH(measured_in(quantity, unit), Contains("which '/" + std::string(quantity)));
+  }
+  CHECK_NOTHROW(measured_in("throughput_samples_per_s", "images/s"));
+  CHECK_NOTHROW(measured_in("tokens_per_s", "tokens/s"));
   CHECK_THROWS_WITH(
       SuiteFile(
           suite_text(R"({ "id": "a", "experiment": "min", "measured": 1, "regime": "compute" })"))

@@ -6,6 +6,7 @@
 #include "models/input/input_pipeline.hpp"
 
 #include "sim/base/quantity_text.hpp"
+#include "sim/base/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -224,6 +225,27 @@ std::string held_up(const sim::Engine& engine, const models::Job& job)
                      percent(cores / all));
 }
 
+// What a step waits for that mostly computes: the largest first, what cannot be seen left out but
+// for the two that every job of several GPUs has.
+std::string waits_beside(const models::StepTimes& t)
+{
+  constexpr double kSeen = 0.02; // of the step
+  std::vector<LimitPart> waits{{t.exposed_communication, "exposed communication"},
+                               {t.straggler_wait, "waiting for slower GPUs"}};
+  for (const LimitPart& other : {LimitPart{t.bubble, "waiting for other stages of the pipeline"},
+                                 LimitPart{t.framework, "host work of the framework"},
+                                 LimitPart{t.input_stall + t.host_to_device, "input"}})
+    if (other.time / t.total() >= kSeen)
+      waits.push_back(other);
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const LimitPart& a, const LimitPart& b) { return a.time > b.time; });
+  std::vector<std::string> words;
+  for (const LimitPart& wait : waits)
+    words.push_back(fmt::format("{} {}{}", wait.name, words.empty() ? "is " : "",
+                                percent(wait.time / t.total())));
+  return joined(words);
+}
+
 // The GPU of the job that paces a pipeline. Only GPUs that were simulated have resources.
 sim::ResourceId busiest_gpu(const sim::Engine& engine, const platforms::Machine& machine,
                             const models::Job& job, const std::vector<platforms::GpuPlace>& ranks)
@@ -310,11 +332,8 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
         t.recompute.value() > 0
             ? fmt::format(", {} of it what was not kept", percent(t.recompute / t.total()))
             : "";
-    found.why =
-        fmt::format("{} of the step is computing{}; exposed communication is {}, waiting for "
-                    "slower GPUs {}{}",
-                    percent(share), again, percent(t.exposed_communication / t.total()),
-                    percent(t.straggler_wait / t.total()), held_up(engine, job));
+    found.why = fmt::format("{} of the step is computing{}; {}{}", percent(share), again,
+                            waits_beside(t), held_up(engine, job));
   } else if (name == "stragglers") {
     found = limited_by("step-time variation", "variation");
     found.utilisation = busy;
@@ -328,10 +347,10 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
   } else {
     found = limited_by("framework", "framework");
     found.utilisation = busy;
-    found.why =
-        fmt::format("{} of the step is host work and coordination of the framework: a larger "
-                    "batch would spread it over more samples",
-                    percent(share));
+    found.why = fmt::format("{} of the step is host work and coordination of the framework: {}",
+                            percent(share),
+                            result.tokens ? "larger micro-batches would spread it over more tokens"
+                                          : "a larger batch would spread it over more samples");
   }
   return found;
 }

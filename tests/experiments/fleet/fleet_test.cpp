@@ -162,6 +162,18 @@ TEST_CASE("energy is that of GPUs that work, of those that do not, and of nodes 
   const FleetAnswer maintained = answer(load(text, {"/maintenance=[{\"from\": \"300 s\", "
                                                     "\"length\": \"1 s\"}]"}));
   CHECK_THAT(maintained.energy_kwh->median, test::is(found.energy_kwh->median));
+  const auto spared = [&](const char* faults, const char* more = "") {
+    const test::TextFile file("faults.csv",
+                              "node,start_day,end_day\n" + std::string(faults) + "\n");
+    const std::string failures =
+        R"({"spares": 3, "trace": ")" + file.path().string() + "\"" + more + "}";
+    return answer(load(text, {"/failures=" + failures})).energy_kwh->median -
+           found.energy_kwh->median;
+  };
+  const double spare = 180 * (50 + 400) / 3.6e6;                  // until the last job ends
+  CHECK_THAT(spared("0,100,101"), test::is(3 * spare));           // when all is over
+  CHECK_THAT(spared("4,0,1"), test::is(2 * spare));               // one of the spares
+  CHECK(spared("0,100,101", R"(, "spare_start": "1 min")") == 0); // cold
 }
 
 TEST_CASE("who used what: by account as by queue", "[fleet]")

@@ -169,6 +169,27 @@ TEST_CASE("sends that do not match are refused, and those to ranks without a rec
              Catch::Contains("recording of rank 1"));
 }
 
+TEST_CASE("ranks of one all-reduce have as much of it")
+{
+  const auto rank = [](int number, int bytes) {
+    MadeTrace trace;
+    trace.rank = number;
+    trace.world = 2;
+    for (int s = 0; s < 4; ++s) {
+      const double t = 1000.0 * s;
+      trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+      trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 200);
+      trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, t + 13, t + 221, 100,
+                   sum(bytes, "[0, 1]"));
+    }
+    return rank_of(trace);
+  };
+  CHECK(refusal({rank(0, 4000), rank(1, 4000)}).empty());
+  CHECK_THAT(refusal({rank(0, 4000), rank(1, 20)}),
+             Catch::Contains("has all-reduce of 20 bytes on 2 ranks as exchange 0") &&
+                 Catch::Contains("all-reduce of 4000 bytes"));
+}
+
 TEST_CASE("one rank of each stage stands for its block")
 {
   const auto measured =
