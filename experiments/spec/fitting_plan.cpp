@@ -91,8 +91,9 @@ std::string why_not_fitting(const TransformerSetting& setting, const std::string
       "{}: does not fit: stage {} needs about {} of device memory, beside what the allocator loses "
       "between blocks, a {} has {}; {}",
       job, stage, to_text(memory.total()), platform.gpu.name, to_text(platform.gpu.memory),
-      plan.empty() ? "no recomputation or sharing of this plan would fit (foretrain tune tries others)"
-                   : "this would fit: " + plan);
+      plan.empty()
+          ? "no recomputation or sharing of this plan would fit (foretrain tune tries others)"
+          : "this would fit: " + plan);
 }
 
 } // namespace foretrain::experiments
