@@ -171,7 +171,7 @@ TEST_CASE("an adapter that is slow between nodes stays the cause, whatever the n
 }
 
 TEST_CASE("a switch that adds too slowly is told from slow links by the shape of the times",
-          "[calibrate]")
+          "[calibrate][long]")
 {
   const LogFolder folder;
   const auto machine = truth({{"gpu", "h100-sxm5-80gb", "/nvlink_in_switch_efficiency", 0.6, "t"}});
@@ -182,10 +182,10 @@ TEST_CASE("a switch that adds too slowly is told from slow links by the shape of
   CHECK(find(c, "/nvlink_collective_efficiency") == nullptr);
 }
 
-TEST_CASE("what the command line says against a log is noted", "[calibrate]")
+TEST_CASE("what the command line says against a log is noted", "[calibrate][long]")
 {
   const LogFolder folder;
-  std::string text = nccl_log("hgx-h100", "nccl-2.18", 8, truth({}));
+  const std::string text = nccl_log("hgx-h100", "nccl-2.18", 8, truth({}), 1 << 14);
   const std::string log = folder.write("n.log", text);
   const auto notes = [](const std::string& path, CalibrateOptions options) {
     options.platform = "hgx-h100";
