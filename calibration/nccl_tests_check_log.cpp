@@ -138,6 +138,14 @@ int NcclTestsLog::nodes() const
   return static_cast<int>(hosts.size());
 }
 
+std::string NcclTestsLog::against_nodes(int told) const
+{
+  if (ranks.empty() || told == nodes())
+    return "";
+  return fmt::format("lists its ranks on {} node{}, --nodes {} is believed", nodes(),
+                     nodes() == 1 ? "" : "s", told);
+}
+
 namespace detail {
 
 std::string collective_of(const std::string& program)

@@ -58,6 +58,8 @@ struct NcclTestsLog {
   int ranks_per_communicator() const;
   /// Distinct host names.
   int nodes() const;
+  /// What the ranks' hosts say against a number of nodes that somebody tells; "" where nothing.
+  std::string against_nodes(int told) const;
 };
 
 /// Whether `text` is output of nccl-tests of either format.

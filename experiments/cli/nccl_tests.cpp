@@ -280,10 +280,8 @@ void take_from_log(const NcclTestsArguments& a, const calibration::NcclTestsLog&
   const int ranks = log.ranks_per_communicator();
   if (a.nodes == 0 && ranks > 0)
     options.nodes = std::max(1, log.nodes());
-  if (a.nodes > 0 && !log.ranks.empty() && a.nodes != log.nodes())
-    std::cerr << fmt::format("note: --diff: '{}' lists its ranks on {} node{}, "
-                             "--nodes {} is believed\n",
-                             a.diff, log.nodes(), log.nodes() == 1 ? "" : "s", a.nodes);
+  if (const std::string against = a.nodes > 0 ? log.against_nodes(a.nodes) : ""; !against.empty())
+    std::cerr << fmt::format("note: --diff: '{}' {}\n", a.diff, against);
   if (a.gpus == 0 && a.threads == 0 && ranks > 0) {
     if (ranks % options.nodes != 0)
       throw UsageError(fmt::format("--diff: '{}' has {} ranks on {} nodes, not as many on each: "

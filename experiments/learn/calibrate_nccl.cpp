@@ -93,10 +93,9 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
     setup.notes.push_back(text.path + ": " + note);
   if (!log.ranks.empty())
     setup.take_gpu(log.ranks.front().gpu, text.path, spec, task);
-  if (setup.options.nodes > 0 && !log.ranks.empty() && setup.options.nodes != log.nodes())
-    setup.notes.push_back(fmt::format("{}: lists its ranks on {} node{}, --nodes {} is believed",
-                                      text.path, log.nodes(), log.nodes() == 1 ? "" : "s",
-                                      setup.options.nodes));
+  const int told = setup.options.nodes;
+  if (const std::string against = told > 0 ? log.against_nodes(told) : ""; !against.empty())
+    setup.notes.push_back(text.path + ": " + against);
   if (!log.collective.empty() && !setup.options.program.empty() &&
       collective_name(setup.options.program) != log.collective)
     setup.notes.push_back(text.path + ": is of " + log.collective +

@@ -24,7 +24,9 @@ constexpr double kLongestLatency =
     0.02;                         // seconds: no latency is longer, no rate or efficiency so low
 constexpr double kShows = 0.1;    // standard deviations of a measurement
 constexpr double kChanged = 0.05; // relative; what the noise of a series changes stays below
-constexpr double kOfOneRun = 0.2; // of repeated runs' spread: how much the rows of one run scatter
+// Rows of one run share what sets runs apart: how far they scatter shows in the fit. No fit is
+// believed to be better known than this part of the spread of repeated runs (1 % of a call).
+constexpr double kOfOneRun = 0.2;
 
 std::string reason_for(const calibration::FittedParameter& p)
 {

@@ -47,6 +47,10 @@ std::string part_words(const sim::Resource& r)
     return "disk " + r.part;
   case summation_thread:
     return "threads that sum";
+  case network_thread:
+    return "network thread of the parameter servers";
+  case verbs:
+    return "what one process of the parameter servers passes over RDMA";
   case flow:
     return "what a network lets through of one flow out";
   case flow_core:
