@@ -19,6 +19,7 @@ struct MlperfLog {
   std::vector<double> throughput; // samples/s, each time the program printed it
   std::vector<Seconds> epochs;    // from epoch_start to epoch_stop
   std::vector<Seconds> blocks;    // an epoch's part of block_start to block_stop, less evaluation
+  bool operator==(const MlperfLog&) const = default;
 };
 
 /// Throws ConfigError with file and line.

@@ -4,6 +4,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr double kMebibyte = 1048576.0;
 constexpr double kGigabit = 1.25e8; // bytes
+constexpr double kAlike = 1.01;     // of two figures of one row
 
 // What stands behind "Mtu             :" in a line; empty where the key is not there.
 std::string value_behind(const LogLine& line, const std::string& key)
@@ -25,6 +27,21 @@ std::string value_behind(const LogLine& line, const std::string& key)
   return first == std::string::npos
              ? ""
              : line.text.substr(first, line.text.find_first_of(" \t", first) - first);
+}
+
+// The row's messages in a second, in millions, are its average over its bytes: a row that was typed
+// or cut says something else. Peaks and rates of 0 are not told (perftest's -D).
+bool agrees(const LogLine& line, double bytes, double average, double unit)
+{
+  const auto peak = printed_number(line.words[2]);
+  if (peak && peak->value > 0 && average > peak->value * kAlike)
+    return false;
+  const auto rate = printed_number(line.words.size() > 4 ? line.words[4] : "");
+  if (!rate || rate->value <= 0)
+    return true;
+  const double told = rate->value * 1e6 * bytes;
+  const double rounded = rate->slack * 1e6 * bytes;
+  return std::abs(told - average * unit) <= (kAlike - 1) * told + rounded;
 }
 
 } // namespace
@@ -74,6 +91,11 @@ PerftestLog read_perftest(const std::string& text, const std::string& name)
            "a row must be bytes, iterations, peak, average; got '" + excerpt(line.text) + "'");
     if (!log.rows.empty() && static_cast<double>(*size) <= log.rows.back().size.value())
       fail(name, line.number, "sizes must grow: several runs are mixed");
+    if (!agrees(line, static_cast<double>(*size), average, unit))
+      fail(name, line.number,
+           "the average agrees neither with the peak nor with the messages a second: '" +
+               excerpt(line.text) + "'",
+           "is the row as perftest printed it?");
     log.rows.push_back(
         {Bytes(static_cast<double>(*size)), BytesPerSecond(average * unit), line.number});
   }

@@ -31,8 +31,9 @@ struct StorageServers {
 
 struct Storage {
   std::string name;
-  Value disk;      // local: type of disk in every node; absent: the node's own
-  int stripes = 1; // local: so many of them as one (RAID 0)
+  bool cloud = false; // rented with machines: no choice for one's own
+  Value disk;         // local: type of disk in every node; absent: the node's own
+  int stripes = 1;    // local: so many of them as one (RAID 0)
   std::optional<StorageServers> servers; // absent: local
   std::vector<Value> transports;  // how clients reach them: the first that the platform can run
   int connections = 1;            // of one client node
@@ -88,6 +89,7 @@ void describe(V& v, Storage& s)
 {
   v.format("foretrain.storage/1");
   v.required("name", s.name, "name of the storage system");
+  v.optional("cloud", s.cloud, "rented together with machines: no choice for one's own");
   v.optional("disk", s.disk, "local: type of disk in every node; default the node's first disk",
              preset("disk"));
   v.optional("stripes", s.stripes, "local: disks of this type in every node, as RAID 0",

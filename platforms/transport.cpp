@@ -70,6 +70,7 @@ Transport load(const Value& reference, int depth)
   result.name = own.name;
   result.passthrough = result.passthrough || own.passthrough;
   result.one_flow = result.one_flow || own.one_flow;
+  result.of_guests = result.of_guests || own.of_guests;
   result.layers.insert(result.layers.begin(),
                        {own.name, file.encapsulation, own.latency, own.cpu_per_segment,
                         own.cpu_per_packet, own.copies, file.aggregation, file.thread});

@@ -82,6 +82,7 @@ struct Transport {
   bool gpudirect = true;     // rdma only: the adapter reads and writes GPU memory
   bool passthrough = false;  // in a guest: the adapter, or a virtual function, is the guest's own
   bool one_machine = false;  // joins processes of one machine, no nodes of a cluster
+  bool of_guests = false;    // by their virtual adapter: there is none without a guest
   Seconds latency{};         // one way, software and adapters, without switches
   Bytes segment{65536};      // what the stack handles at once (TSO, GRO); the mtu when it cannot
   Seconds cpu_per_segment{}; // core time per segment, each end
@@ -188,6 +189,8 @@ void describe(V& v, TransportFile& file)
   v.optional("gpudirect", s.gpudirect, "the adapter reads and writes GPU memory (rdma only)");
   v.optional("one_machine", s.one_machine,
              "joins processes of one machine: no choice for a cluster");
+  v.optional("of_guests", s.of_guests,
+             "by a guest's virtual adapter: no choice where there is no virtual machine");
   v.optional("passthrough", s.passthrough,
              "in a virtual machine: the adapter or a virtual function of it is the guest's own");
   v.optional("latency", s.latency, "one way, software and adapters", latency());

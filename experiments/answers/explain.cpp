@@ -116,7 +116,7 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t number,
   const Point point = with_anchors(experiment.points[number], options.run);
   Explanation answer{experiment.spec.name, version(), options.run.seed,
                      options.run.fidelity, number,    experiment.points.size(),
-                     point.settings,       {}};
+                     point.settings,       {},        {}};
   const ResolvedExperiment resolved = resolve(point);
   ExplainOptions same = options;
   same.run.uncertainty.method = UncertaintyMethod::steps;
@@ -155,6 +155,7 @@ Explanation explain(const LoadedExperiment& experiment, std::size_t number,
       }
     job.swaps = std::move(swaps[i]);
   }
+  answer.warnings = std::move(predicted.warnings);
   return answer;
 }
 

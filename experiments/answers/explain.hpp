@@ -58,6 +58,7 @@ struct Explanation {
   std::size_t points = 1; // of the sweep
   Settings settings;
   std::vector<ExplainedJob> jobs;
+  std::vector<std::string> warnings; // as a prediction tells them
 };
 
 /// The answer of docs/explain.md about one point. Every gain is that of a run of the simulation
@@ -121,6 +122,7 @@ void describe(V& v, Explanation& s)
   v.required("points", s.points, "of the sweep");
   v.required("settings", s.settings, "of the point");
   v.required("jobs", s.jobs, "of the point");
+  v.optional("warnings", s.warnings, "what a prediction of the point warns of");
 }
 
 } // namespace foretrain::experiments

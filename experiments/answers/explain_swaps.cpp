@@ -51,6 +51,70 @@ std::vector<Alternative> rules_for_experts()
           {"cuda_graphs", words_of<models::CudaGraphs>()}};
 }
 
+// Whether a job's stack says that by itself.
+bool own_host(const ResolvedJob& job)
+{
+  return job.spec.stack && job.spec.stack->host;
+}
+bool own_network(const ResolvedJob& job)
+{
+  return job.spec.stack && job.spec.stack->transport;
+}
+
+// Networks that join nodes for a job on its host.
+std::vector<std::string> networks_for(const platforms::Stack& stack, bool guest, const Value& root)
+{
+  std::vector<std::string> names = transports_between_nodes(root);
+  if (!guest && !stack.host.guest_network)
+    std::erase_if(names, [&](const std::string& name) {
+      return platforms::load_transport(preset_reference(name, root)).of_guests;
+    });
+  return names;
+}
+
+// What can be bought for a machine, or is rented with it.
+std::vector<std::string> storage_for(const platforms::PlatformSpec& platform, const Value& root)
+{
+  std::vector<std::string> names = preset_names(platforms::kStorageKind);
+  if (!platform.guest)
+    std::erase_if(names, [&](const std::string& name) {
+      return platforms::load_storage(preset_reference(name, root)).cloud;
+    });
+  return names;
+}
+
+// The experiment's stack for those jobs that have no other one, and each other one.
+void add_stacks(std::vector<Alternative>& choices, const ResolvedExperiment& experiment,
+                const Value& root)
+{
+  const bool guest = experiment.platform.guest;
+  const auto add = [&](const std::string& at, const platforms::Stack& stack, bool host,
+                       bool network) {
+    if (host)
+      choices.push_back({at + "/host", preset_names(platforms::kHostKind)});
+    if (network && experiment.nodes > 1)
+      choices.push_back({at + "/network", networks_for(stack, guest, root)});
+  };
+  add("/stack", experiment.stack, !std::ranges::all_of(experiment.jobs, own_host),
+      !std::ranges::all_of(experiment.jobs, own_network));
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    add(fmt::format("/jobs/{}/stack", i), experiment.jobs[i].stack, own_host(experiment.jobs[i]),
+        own_network(experiment.jobs[i]));
+}
+
+// Where more threads decode than there are cores: as many as there are, and half of these.
+std::vector<std::string> fewer_threads(const ResolvedExperiment& experiment)
+{
+  const int cores = experiment.platform.cpu.cores * experiment.platform.node.sockets;
+  return {std::to_string(cores), std::to_string(std::max(1, cores / 2))};
+}
+
+// Threads are a number, all else a name.
+Json value_of(const std::string& pointer, const std::string& option)
+{
+  return pointer.ends_with("/threads") ? Json(std::stoi(option)) : Json(option);
+}
+
 // A framework told by its name becomes an object, for a rule of its own.
 void set_choice(Document& document, const std::string& pointer, const std::string& option)
 {
@@ -61,16 +125,15 @@ void set_choice(Document& document, const std::string& pointer, const std::strin
       job["framework"] = {{"extends", job.at("framework")}};
     job["framework"].emplace("transformer", Json::object());
   }
-  set_in_experiment(document, pointer, option, "explain");
+  set_in_experiment(document, pointer, value_of(pointer, option), "explain");
 }
 
 std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const Value& root)
 {
-  std::vector<Alternative> choices{{"/stack/host", preset_names(platforms::kHostKind)}};
-  if (experiment.nodes > 1)
-    choices.push_back({"/stack/network", transports_between_nodes(root)});
+  std::vector<Alternative> choices;
+  add_stacks(choices, experiment, root);
   if (experiment.storage)
-    choices.push_back({"/cluster/storage", preset_names(platforms::kStorageKind)});
+    choices.push_back({"/cluster/storage", storage_for(experiment.platform, root)});
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const std::string job = fmt::format("/jobs/{}", i);
     const bool transformer = experiment.jobs[i].transformer != nullptr;
@@ -91,6 +154,8 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
     if (!experiment.jobs[i].input.synthetic)
       choices.push_back({job + (input && input.json().is_object() ? "/input/format" : "/input"),
                          {"synthetic", "tfrecord", "jpeg", "raw"}});
+    if (!experiment.jobs[i].input.synthetic && input && input.json().is_object())
+      choices.push_back({job + "/input/threads", fewer_threads(experiment)});
   }
   return choices;
 }
@@ -115,13 +180,27 @@ int owner_of(const std::string& pointer)
   return pointer.starts_with(kJobs) ? std::stoi(pointer.substr(kJobs.size())) : -1;
 }
 
-// Whether a choice is advice for the job: not one that costs another job, whose choice it is, what
-// this one gains.
-bool concerns(const std::string& pointer, const std::vector<double>& gains, std::size_t job)
+// Whether a choice is one of the job's own: the experiment's stack is not where it has another one.
+bool is_own(const std::string& pointer, const ResolvedJob& job)
 {
   const int owner = owner_of(pointer);
-  return owner < 0 || static_cast<std::size_t>(owner) == job ||
-         gains[static_cast<std::size_t>(owner)] > -kSameRate;
+  return owner >= 0                    ? static_cast<std::size_t>(owner) == job.number
+         : pointer == "/stack/host"    ? !own_host(job)
+         : pointer == "/stack/network" ? !own_network(job)
+                                       : true;
+}
+
+// Whether a choice is advice for the job: not one that costs another job, whose choice it is, what
+// this one gains.
+bool concerns(const std::string& pointer, const std::vector<double>& gains,
+              const std::vector<ResolvedJob>& jobs, std::size_t job)
+{
+  if (is_own(pointer, jobs[job]))
+    return true;
+  for (std::size_t other = 0; other < jobs.size(); ++other)
+    if (is_own(pointer, jobs[other]) && gains[other] <= -kSameRate)
+      return false;
+  return true;
 }
 
 } // namespace
@@ -143,7 +222,7 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
   for (const Alternative& choice : choices_of(experiment, Value(point.document))) {
     const Json now = value_now(point, choice.pointer);
     for (const std::string& option : choice.options) {
-      if (now == option)
+      if (now == value_of(choice.pointer, option))
         continue;
       try {
         auto document = std::make_shared<Document>(*point.document);
@@ -157,8 +236,9 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
         if (std::any_of(gains.begin(), gains.end(),
                         [](double gain) { return std::abs(gain) > kSameRate; }))
           for (std::size_t job = 0; job < gains.size(); ++job)
-            if (concerns(choice.pointer, gains, job))
-              swaps[job].push_back({choice.pointer, now, option, gains[job]});
+            if (concerns(choice.pointer, gains, experiment.jobs, job))
+              swaps[job].push_back(
+                  {choice.pointer, now, value_of(choice.pointer, option), gains[job]});
       } catch (const ConfigError&) { // it does not fit this machine
         continue;
       }

@@ -86,6 +86,14 @@ JudgedCandidate judged(const LoadedPlan& plan, const Candidate& of, Settings opt
   return it;
 }
 
+// What is told of a candidate's own point, if it has one.
+std::vector<std::string> warnings_of(const JudgedCandidate& candidate,
+                                     const std::vector<PointResult>& points)
+{
+  const auto found = std::ranges::find(points, candidate.options, &PointResult::settings);
+  return found == points.end() ? std::vector<std::string>{} : found->warnings;
+}
+
 // Not all candidates have a point, and an interrupted run holds only the points that it reached.
 std::vector<JudgedCandidate> judged_candidates(const LoadedPlan& plan,
                                                const std::vector<PointResult>& points)
@@ -284,6 +292,9 @@ PlanAnswer judge(const LoadedPlan& plan, const ExperimentResult& prediction)
   answer.judged_by = judgement.judged_by();
   answer.frontier = judgement.frontier();
   answer.single_changes = judgement.single_changes();
+  if (const auto shown = answer.recommended ? answer.recommended : answer.fastest)
+    for (const std::string& warning : warnings_of(answer.candidates[*shown], prediction.points))
+      answer.warnings.push_back(warning);
   return answer;
 }
 

@@ -225,8 +225,9 @@ std::function<int()> fleet(CLI::App& app)
   app.add_option("--when", a->when,
                  "JOB of the trace, by its id: when it starts, how sure that is, and what it waits "
                  "for");
-  a->seed_given =
-      app.add_option("--seed", a->seed, "the first seed")->check(CLI::NonNegativeNumber);
+  a->seed_given = app.add_option("--seed", a->seed, "the first seed")
+                      ->check(not_negative)
+                      ->check(seed_in_range);
   a->seeds_given = app.add_option("--seeds", a->seeds, "how often it is simulated, for intervals")
                        ->check(CLI::Range(1, 10000));
   a->jobs_given = app.add_option("--jobs", a->jobs, "seeds at a time; default: one per core")

@@ -2,6 +2,7 @@
 
 #include "experiments/fleet/trace_text.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -41,10 +42,17 @@ std::vector<Outage> read_fault_trace(const std::filesystem::path& path, int node
   table.each([&](const TraceTable::Row& row) {
     const auto node = number_of(row.at("node"));
     const auto start = number_of(row.at("start_day")), end = number_of(row.at("end_day"));
-    if (!node || *node < 0 || *node != whole_of(*node) || !start || *start < 0 || !end ||
-        *end < *start)
+    const auto fail = [&](const char* column, const char* what) {
       throw ConfigError(path.string() + ": " + row.where(), "",
-                        "must have a node from 0 on, and an end_day not before its start_day");
+                        fmt::format("'{}' must be {}, got '{}'", column, what,
+                                    excerpt(std::string(row.at(column)))));
+    };
+    if (!node || *node < 0 || *node != whole_of(*node))
+      fail("node", "a node's number from 0 on");
+    if (!start || !(*start >= 0))
+      fail("start_day", "a number of days from 0 on");
+    if (!end || !(*end >= *start))
+      fail("end_day", "a number of days not before 'start_day'");
     if (*node >= nodes)
       throw ConfigError(
           path.string() + ": " + row.where(), "",

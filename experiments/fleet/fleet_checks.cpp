@@ -165,6 +165,9 @@ void check_expectations(const FleetSpec& spec, const Value& root)
       at.at("quantity").fail("must be a JSON pointer into the answer, like /wait_s/p90");
     if (!it.at_least && !it.at_most)
       at.fail("must have at_least or at_most");
+    if (it.at_least && it.at_most && *it.at_least > *it.at_most)
+      at.fail_at("at_most", fmt::format("is {:g}, below at_least, which is {:g}: no number is both",
+                                        *it.at_most, *it.at_least));
     for (const Value* settings : {&it.point, &it.than})
       if (*settings && !settings->json().is_object())
         settings->fail("must be an object of pointers and values, got " + settings->shown());

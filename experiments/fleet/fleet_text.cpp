@@ -4,6 +4,7 @@
 #include "experiments/report/svg_text.hpp"
 #include "experiments/report/text_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -226,6 +227,9 @@ std::string jobs_swf(const FleetRun& run, const FleetAnswer& answer)
       fmt::format("; Version: 2.2\n; Computer: {} (simulated by foretrain {})\n"
                   "; MaxJobs: {}\n; MaxProcs: {}\n; Note: processors are GPUs\n",
                   answer.fleet, answer.version, run.workload.jobs.size(), answer.gpus);
+  if (std::ranges::any_of(run.workload.jobs, [](const Job& job) { return job.nodes > 0; }))
+    text += "; Note: nodes that jobs asked for have no column here: replayed, they go where "
+            "placement puts their GPUs\n";
   for (std::size_t q = 0; q < run.workload.queues.size(); ++q)
     text += fmt::format("; Queue: {} {}\n", q, run.workload.queues[q]);
   for (std::size_t i = 0; i < run.workload.jobs.size(); ++i) {

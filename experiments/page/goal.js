@@ -16,9 +16,12 @@ function wishes(job) {
 function planOf(value, job, wish, { node, network, net, most }) {
   const experiment = { ...value, sweep: undefined, expect: undefined };
   const gpus = get(experiment, "/jobs/0/gpus") ?? 1, nodes = get(experiment, "/cluster/nodes");
+  // As many nodes as the GPUs need, unless they are spread or more are there; those of today are paid for.
+  const spread = get(experiment, "/jobs/0/placement") || nodes > job.nodes;
+  const wanted = times => spread ? Math.max(nodes, job.nodes * times) : null;
+  const cost = { fixed: -(nodes ?? job.nodes) * node, node };
   const sizes = [1, 2, 4, 8, 16].filter(times => times <= most).map(times => ({
-    name: `${gpus * times} GPUs`, ...(times > 1 ? { set: { "/jobs/0/gpus": gpus * times, ...(nodes ? { "/cluster/nodes": nodes * times } : {}) },
-      cost: { fixed: (times - 1) * (nodes ?? job.nodes ?? 1) * node } } : {}),
+    name: `${gpus * times} GPUs`, cost, ...(times > 1 ? { set: { "/jobs/0/gpus": gpus * times, ...(nodes ? { "/cluster/nodes": wanted(times) } : {}) } } : {}),
   }));
   const changes = [{ name: "GPUs", options: sizes }];
   if (network)

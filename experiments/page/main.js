@@ -234,10 +234,12 @@ async function explain(target) {
 
 /** The other choices that explain has tried, each a button. */
 function swaps(got, target) {
-  const better = got.jobs[0].swaps.filter(swap => swap.gain > 0.001).slice(0, 8);
+  const all = got.jobs.flatMap(job => job.swaps).filter(swap => swap.gain > 0.001).sort((a, b) => b.gain - a.gain);
+  const better = all.filter((swap, i) => all.findIndex(it => it.pointer === swap.pointer && it.to === swap.to) === i).slice(0, 8);
   if (!better.length) return;
   target.append(element("div", { className: "asks" }, "Try: ", ...better.map(swap =>
-    button(`${swap.to} (${(100 * swap.gain).toFixed(1)} % faster)`, () => changed(swap.pointer, swap.to), swap.pointer))));
+    button(`${swap.to} (${(100 * swap.gain).toFixed(1)} % faster)`,
+      () => changed(swap.pointer, swap.to), swap.pointer))));
 }
 
 async function tune(target) {
@@ -285,13 +287,14 @@ function goal(target) {
 
 function takeAlong() {
   const name = state.name.replace(/\.(json|ya?ml)$/, "") || "experiment";
+  const file = `${name}.${isJson(state.text) ? "json" : "yaml"}`;
   const predicted = state.answer && state.kind === "experiment";
   const show = text => { $("shown").textContent = text; $("shown").hidden = false; };
   const answerAs = (format, end) => told(state.answer, format).then(text => save(`${name}.${end}`, text), error => complain(error.messages));
   $("take").replaceChildren(
     button("Link", () => { show(location.href); navigator.clipboard?.writeText(location.href).catch(() => {}); }, "shows the same page again"),
-    button("File", () => save(`${name}.${isJson(state.text) ? "json" : "yaml"}`, state.text)),
-    button("Command line", () => show(commandLine({ ...state, name }))),
+    button("File", () => save(file, state.text)),
+    button("Command line", () => show(commandLine(state, file))),
     button("Python", () => show(pythonOf(state))),
     ...(state.answer ? [button("Answer as JSON", () => save(`${name}-answer.json`, state.answer + "\n"))] : []),
     ...(predicted ? [button("Report", () => answerAs("html", "html")), button("CSV", () => answerAs("csv", "csv")),

@@ -21,8 +21,8 @@ export function stateOf(fragment) {
 const COMMANDS = { experiment: "predict", plan: "plan", fleet: "fleet" };
 const quoted = word => (/^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** The command that prints what is shown. */
-export const commandLine = state => `foretrain ${COMMANDS[state.kind]} ${quoted(`${state.name || "experiment"}.json`)}`;
+/** The command that prints what is shown, of the file that holds it. */
+export const commandLine = (state, file) => `foretrain ${COMMANDS[state.kind]} ${quoted(file)}`;
 
 function python(value, indent = "") {
   const deeper = indent + "    ";

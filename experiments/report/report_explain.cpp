@@ -35,6 +35,12 @@ std::string limits_text(const PathPart& part)
   return joined(words);
 }
 
+// Where calls leave by a clock a little better may bring more than twice as good.
+bool helps(const LeverGain& lever)
+{
+  return std::max(lever.slightly, lever.twice) >= kWorthALine && lever.twice > -kWorthALine;
+}
+
 // What brings nothing when doubled, and what costs.
 std::string nothing_text(const ExplainedJob& job)
 {
@@ -42,7 +48,7 @@ std::string nothing_text(const ExplainedJob& job)
   for (const LeverGain& lever : job.levers)
     if (lever.twice <= -kWorthALine)
       slower.push_back(fmt::format("{} ({})", lever.doubled, gain_text(lever.twice)));
-    else if (lever.twice < kWorthALine)
+    else if (!helps(lever))
       nothing.push_back(lever.name);
   std::string text = nothing.empty() ? "" : "Would bring nothing alone: " + joined(nothing) + ".";
   if (!slower.empty())
@@ -115,7 +121,7 @@ std::string levers_text(const ExplainedJob& job)
 {
   TextTable table{{"what would help", "10 % better", "doubled", "", ""}, {}, 1};
   for (const LeverGain& lever : job.levers)
-    if (lever.twice >= kWorthALine)
+    if (helps(lever))
       table.lines.push_back(
           {lever.doubled, gain_text(lever.slightly), gain_text(lever.twice), "", ""});
   return table.lines.empty() ? "" : table_text(table);
@@ -170,6 +176,10 @@ std::string report_explain(const Explanation& answer, const TableStyle& style)
                                     swaps.size() - kSwapsTold),
                         style.columns);
   }
+  if (!answer.warnings.empty())
+    text += "\nWarnings\n";
+  for (const std::string& warning : answer.warnings)
+    text += item_text(warning, style.columns);
   return text;
 }
 
@@ -200,6 +210,12 @@ std::string explain_html(const Explanation& answer)
                         (swaps.empty() ? ""
                                        : "<h3>Other choices of software and storage</h3>" +
                                              bar_list(swaps, BarValue::gain)));
+  }
+  if (!answer.warnings.empty()) {
+    std::string items;
+    for (const std::string& warning : answer.warnings)
+      items += "<li>" + prose(warning) + "</li>";
+    body += section("warnings", "Warnings", "<ul>" + items + "</ul>");
   }
   const std::string title = "Why " + answer.experiment + " is as fast as it is";
   return page(title, "<p>" + prose(where_text(answer)) + "</p>", body,

@@ -240,13 +240,15 @@ std::string programs_for(const std::string& model)
 
 void remark_program(ResolvedJob& job)
 {
-  const auto bundled = preset_names(models::kNetworkKind);
   const std::string& model = job.transformer ? job.transformer->model.name : job.network.name;
   if (model.empty()) // a program has none
     return;
-  const bool named = std::ranges::find(bundled, model) != bundled.end();
+  const auto bundled = [&] {
+    const auto names = preset_names(models::kNetworkKind);
+    return std::ranges::find(names, model) != names.end();
+  };
   const bool transformers = job.framework.transformer && !job.transformer;
-  if (transformers || (named && !models::written_for(job.framework, model)))
+  if (transformers || (!models::written_for(job.framework, model) && bundled()))
     job.warnings.push_back(fmt::format(
         "{}: '{}' is a program for {}; of {} it says what it would take if it ran it alike{}",
         job.spec.name, job.framework.name,

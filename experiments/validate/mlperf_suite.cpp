@@ -3,6 +3,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -42,7 +43,13 @@ Json mlperf_suite(const std::vector<NamedMlperfLog>& logs, const MlperfOptions& 
     row["settings"]["/jobs/0/batch_per_gpu"] = static_cast<int>(std::min(share, 2e9));
   }
   Json rates = Json::array();
-  for (const NamedMlperfLog& it : logs) {
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const NamedMlperfLog& it = logs[i];
+    const auto same = std::ranges::find(logs, it.log, &NamedMlperfLog::log);
+    if (same != logs.begin() + static_cast<std::ptrdiff_t>(i))
+      throw ConfigError(it.path, "",
+                        fmt::format("tells the same run as {}, which is no repetition", same->path),
+                        "one log for each run");
     if (system_of(it.log) != system_of(first))
       throw ConfigError(it.path, "",
                         fmt::format("is a run of another system ({}) than {} ({})",

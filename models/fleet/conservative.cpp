@@ -60,6 +60,7 @@ public:
       some_behind = s.some_behind_depth();
       plan_others(s);
     } while (start_due(s) && some_behind);
+    blame_later(s);
   }
 
   // Where those behind a job move after it did, it may begin when nobody ends.
@@ -197,12 +198,18 @@ private:
   {
     const Seconds until = slot.start + s.expected(id);
     plan_->take(slot.gpus, {slot.start, until});
-    if (slot.start > s.now())
-      blame_plan(s, id);
     starts_.insert({slot.start, id});
     if (id >= planned_.size())
       planned_.resize(id + 1);
     planned_[id] = {std::move(slot), until};
+  }
+
+  // Those that start later, when those that start now have their GPUs.
+  void blame_later(Scheduler& s) const
+  {
+    for (const Waiting& waiting : s.waiting())
+      if (!waiting.gone && has_slot(waiting.job) && planned_[waiting.job].slot.start > s.now())
+        blame_plan(s, waiting.job);
   }
 
   // Whether somebody started.
@@ -212,9 +219,12 @@ private:
       return false;
     bool started = false;
     for (Waiting& waiting : s.waiting()) {
-      if (waiting.gone || !has_slot(waiting.job) || planned_[waiting.job].slot.start > s.now() ||
-          !s.allowed(waiting.job))
+      if (waiting.gone || !has_slot(waiting.job) || planned_[waiting.job].slot.start > s.now())
         continue;
+      if (!s.allowed(waiting.job)) {
+        s.blame(waiting.job, Cause::quota);
+        continue;
+      }
       Planned& due = planned_[waiting.job];
       if (!s.free().contains(due.slot.gpus)) { // somebody is overdue
         plan_.reset();

@@ -74,22 +74,26 @@ private:
     if (gpus.empty()) {
       const bool guarded = !before && !s.place(s.free(), waiting.job).empty();
       s.blame(waiting.job, guarded ? Cause::guard : s.why_not(waiting.job));
-      unfit_.push_back({waiting.gpus, s.job(waiting.job).nodes, before, s.expected(waiting.job),
-                        s.cause(waiting.job)});
+      unfit_.push_back({waiting.job, waiting.gpus, before, s.cause(waiting.job)});
       return;
     }
     unreserved.remove(gpus);
     s.start(waiting, std::move(gpus));
   }
 
-  // What did not fit in this pass does not fit later in it; where there is maintenance to come, if
-  // it takes as long.
+  // What did not fit in this pass does not fit later in it; where there are windows to come, if it
+  // takes as long and is of the same queue and account, which windows go by.
   bool unfit(const Waiting& waiting, bool before, Scheduler& s) const
   {
+    const Job& job = s.job(waiting.job);
+    const auto alike = [&](const Unfit& known) {
+      const Job& other = s.job(known.job);
+      return known.gpus == waiting.gpus && known.before == before && other.nodes == job.nodes &&
+             (s.windows().empty() || (s.expected(known.job) <= s.expected(waiting.job) &&
+                                      other.queue == job.queue && other.account == job.account));
+    };
     for (const Unfit& known : unfit_)
-      if (known.gpus == waiting.gpus && known.before == before &&
-          known.nodes == s.job(waiting.job).nodes &&
-          (s.windows().empty() || known.length <= s.expected(waiting.job))) {
+      if (alike(known)) {
         s.blame(waiting.job, known.cause);
         return true;
       }
@@ -97,9 +101,9 @@ private:
   }
 
   struct Unfit {
-    int gpus, nodes;
+    JobId job;
+    int gpus; // that it still needs
     bool before;
-    Seconds length;
     Cause cause;
   };
   static constexpr JobId kNobody = ~JobId{0};

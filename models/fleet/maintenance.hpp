@@ -24,9 +24,25 @@ struct Window {
   bool holds(int node) const { return node >= first && node < first + nodes; }
 };
 
+/// Many windows, of which few are at hand at a time.
+class Windows {
+public:
+  /// By their beginning.
+  explicit Windows(std::vector<Window> windows);
+
+  bool empty() const { return windows_.empty(); }
+  std::span<const Window> all() const { return windows_; }
+  /// Those that hold between two times, and maybe some of those between them.
+  std::span<const Window> about(Seconds from, Seconds until) const;
+
+private:
+  std::vector<Window> windows_;
+  std::vector<Seconds> over_; // when each and all before it are
+};
+
 /// What of some free GPUs can be used by a job that starts at a time and takes so long: those of
 /// nodes that no window keeps from it before its end.
-GpuSet without_windows(GpuSet free, const ClusterShape& shape, std::span<const Window> windows,
+GpuSet without_windows(GpuSet free, const ClusterShape& shape, const Windows& windows,
                        const Job& job, Seconds start, Seconds length);
 
 /// All GPUs of a window's nodes.

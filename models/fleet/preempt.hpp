@@ -16,7 +16,8 @@ using Preempt = std::vector<JobId> (*)(const Scheduler& scheduler, const KeyNow&
 Preempt preempt_by(Preemption preemption);
 
 std::vector<JobId> preempt_none(const Scheduler& scheduler, const KeyNow& key);
-/// The first waiting job takes the GPUs of jobs that stand behind it, the last of them first.
+/// The first waiting job takes the GPUs of jobs that stand behind it, the last of them first; whose
+/// GPUs it does not take goes on.
 std::vector<JobId> preempt_priority(const Scheduler& scheduler, const KeyNow& key);
 /// Those run that stand first among all, running or waiting.
 std::vector<JobId> preempt_quantum(const Scheduler& scheduler, const KeyNow& key);

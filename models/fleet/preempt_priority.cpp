@@ -4,6 +4,19 @@
 
 namespace foretrain::models::fleet {
 
+namespace {
+
+bool meet(const Allocation& a, const Allocation& b)
+{
+  return std::any_of(a.begin(), a.end(), [&](const Slice& one) {
+    return std::any_of(b.begin(), b.end(), [&](const Slice& other) {
+      return one.node == other.node && (one.gpus & other.gpus) != 0;
+    });
+  });
+}
+
+} // namespace
+
 std::vector<JobId> preempt_priority(const Scheduler& s, const KeyNow& key)
 {
   GpuSet free = s.free();
@@ -16,20 +29,24 @@ std::vector<JobId> preempt_priority(const Scheduler& s, const KeyNow& key)
     if (waiting.gone || !s.allowed(waiting.job))
       continue;
     GpuSet then = free;
-    std::size_t victims = 0;
+    std::size_t asked = 0;
     Allocation place = s.place(then, waiting.job);
-    while (place.empty() && victims < behind.size() && behind[victims].first > waiting.key) {
-      then.add(s.up_part(s.held(behind[victims++].second)));
+    while (place.empty() && asked < behind.size() && behind[asked].first > waiting.key) {
+      then.add(s.up_part(s.held(behind[asked++].second)));
       if (then.count() >= waiting.gpus)
         place = s.place(then, waiting.job);
     }
     if (place.empty())
       break;
-    for (std::size_t i = 0; i < victims; ++i)
-      stopped.push_back(behind[i].second);
-    behind.erase(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(victims));
-    then.remove(place);
-    free = then;
+    const auto goes_on =
+        std::stable_partition(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(asked),
+                              [&](const auto& job) { return meet(s.held(job.second), place); });
+    for (auto it = behind.begin(); it != goes_on; ++it) {
+      free.add(s.up_part(s.held(it->second)));
+      stopped.push_back(it->second);
+    }
+    behind.erase(behind.begin(), goes_on);
+    free.remove(place);
   }
   return stopped;
 }

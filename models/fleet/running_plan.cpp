@@ -57,7 +57,8 @@ Slot earlier_in(const PlanProfile& plan, const Scheduler& s, JobId id, const Slo
 
 void blame_plan(Scheduler& s, JobId id)
 {
-  s.blame(id, s.place(s.free(), id).empty() ? s.why_not(id) : Cause::guard);
+  const bool fits = s.free().count() >= s.wanted(id) && !s.place(s.free(), id).empty();
+  s.blame(id, fits ? Cause::guard : s.why_not(id));
 }
 
 } // namespace foretrain::models::fleet

@@ -19,6 +19,13 @@ bool ends_before(const Ending& a, const Ending& b)
   return a.time != b.time ? a.time < b.time : a.job < b.job;
 }
 
+std::vector<Window> maintenance_of(const std::vector<Window>& windows)
+{
+  std::vector<Window> some;
+  std::ranges::copy_if(windows, std::back_inserter(some), &Window::is_maintenance);
+  return some;
+}
+
 int all_of(const std::map<int, int>& gpus_by_node)
 {
   return std::accumulate(gpus_by_node.begin(), gpus_by_node.end(), 0,
@@ -30,14 +37,12 @@ int all_of(const std::map<int, int>& gpus_by_node)
 Scheduler::Scheduler(const Workload& workload, const ClusterShape& shape, const Policy& policy,
                      std::vector<Quota> quotas, std::vector<Window> windows)
     : workload_(workload), shape_(shape), policy_(policy), place_(place_by(policy.placement)),
-      quotas_(std::move(quotas)), windows_(std::move(windows)), free_(shape),
-      held_(workload.jobs.size()), down_gpus_(static_cast<std::size_t>(shape.nodes), 0),
-      blames_(workload.jobs.size())
+      quotas_(std::move(quotas)), windows_(windows), maintenance_(maintenance_of(windows)),
+      free_(shape), held_(workload.jobs.size()),
+      down_gpus_(static_cast<std::size_t>(shape.nodes), 0), blames_(workload.jobs.size())
 {
   for (int node = 0; node < shape.nodes; ++node)
     free_.add({node, every_gpu()});
-  std::copy_if(windows_.begin(), windows_.end(), std::back_inserter(maintenance_),
-               [](const Window& window) { return window.is_maintenance(); });
 }
 
 Seconds Scheduler::expected(JobId id) const
@@ -118,18 +123,25 @@ Slot Scheduler::earliest_beside_windows(JobId id) const
   std::vector<Seconds> times;
   for (const Ending& ending : endings_)
     times.push_back(std::max(now_, ending.time));
-  for (const Window& window : windows_)
+  for (const Window& window : windows_.about(now_, kNever))
     if (window.until > now_)
       times.push_back(window.until);
   std::sort(times.begin(), times.end());
+  std::vector<Window> passing; // the first to pass last
+  for (const Window& window : maintenance_.about(now_, kNever)) {
+    if (window.from > now_)
+      break;
+    if (window.until > now_)
+      passing.push_back(window);
+  }
+  std::ranges::sort(passing, std::greater<>(), &Window::until);
+  GpuSet then = free_;
+  auto ending = endings_.begin();
   for (const Seconds time : times) {
-    GpuSet then = free_;
-    for (const Ending& ending : endings_)
-      if (ending.time <= time)
-        then.add(up_part(held_[ending.job]));
-    for (const Window& window : maintenance_)
-      if (window.from <= now_ && window.until > now_ && window.until <= time)
-        then.add(gpus_of(window, shape_));
+    for (; ending != endings_.end() && ending->time <= time; ++ending)
+      then.add(up_part(held_[ending->job]));
+    for (; !passing.empty() && passing.back().until <= time; passing.pop_back())
+      then.add(gpus_of(passing.back(), shape_));
     if (Allocation gpus = place_at(then, id, time); !gpus.empty())
       return {time, std::move(gpus)};
   }
@@ -161,7 +173,7 @@ Cause Scheduler::held_back(JobId id) const
   if (windows_.empty() || !place(free_, id).empty())
     return Cause::nothing;
   GpuSet all = free_;
-  for (const Window& window : maintenance_)
+  for (const Window& window : maintenance_.all())
     if (window.from <= now_ && now_ < window.until)
       all.add(gpus_of(window, shape_));
   if (fit(all, id).empty())
@@ -251,14 +263,14 @@ void Scheduler::release(JobId id)
   grew_ = true;
 }
 
-void Scheduler::set_down(const Slice& gpus, bool is_down)
+void Scheduler::set_down(const Slice& gpus, bool is_down, bool foreseen)
 {
   GpuBits& down = down_gpus_[static_cast<std::size_t>(gpus.node)];
   const Slice changed{gpus.node, gpus.gpus & (is_down ? ~down : down)};
   if (changed.gpus == 0)
     return;
   down ^= changed.gpus;
-  ++node_changes_;
+  node_changes_ += foreseen ? 0 : 1;
   down_ += is_down ? count(changed) : -count(changed);
   if (is_down) {
     free_.remove(changed);

@@ -77,7 +77,7 @@ public:
   /// Where it starts at a time.
   Allocation place_at(const GpuSet& free, JobId id, Seconds start) const;
   /// Of maintenance and reservations, by their beginning.
-  std::span<const Window> windows() const { return windows_; }
+  std::span<const Window> windows() const { return windows_.all(); }
   /// The earliest time at which a job fits if running jobs take as long as they may.
   Slot earliest(JobId id) const;
   /// Why a job that is not running does not fit into what is free.
@@ -100,9 +100,9 @@ public:
   void drop_gone();
   /// GPUs are free again, but for those of nodes that are down.
   void release(JobId id);
-  /// All GPUs of a node, or some.
+  /// All GPUs of a node, or some; what is foreseen plans know of.
   void set_down(int node, bool is_down) { set_down(Slice{node, every_gpu()}, is_down); }
-  void set_down(const Slice& gpus, bool is_down);
+  void set_down(const Slice& gpus, bool is_down, bool foreseen = false);
   /// Nothing starts on a node any more, whose GPUs go down as jobs leave them.
   void drain(int node);
   bool drains(int node) const { return drains_.contains(node); }
@@ -148,7 +148,7 @@ private:
   Policy policy_;
   Place place_;
   Quotas quotas_;
-  std::vector<Window> windows_, maintenance_; // those of maintenance alone
+  Windows windows_, maintenance_; // those of maintenance alone
   Seconds now_{};
   GpuSet free_;
   std::vector<Waiting> waiting_;

@@ -195,9 +195,12 @@ void Service::open_window(const Window& window)
     if (!nodes_.enter_window(node))
       continue;
     const Slice all{node, scheduler_.every_gpu()};
+    const bool foreseen = scheduler_.free().on(node) == all.gpus;
+    if (foreseen)
+      foreseen_.insert(node);
     for (const JobId id : jobs_on(all))
       hurt_.preempt(id);
-    scheduler_.set_down(node, true);
+    scheduler_.set_down(all, true, foreseen);
     scheduler_.take_from_waiting(all);
     ledger_.set_nodes_out(ledger_.nodes_out() + 1);
   }
@@ -214,26 +217,27 @@ void Service::close_window(const Window& window)
     if (nodes_.leave_window(node)) {
       if (setting_.history)
         result_.down.push_back({node, window.from, scheduler_.now()});
-      come_back(node);
+      come_back(node, foreseen_.erase(node) > 0);
     }
 }
 
 // Into service where nodes are missing, else as a spare; not before maintenance is over.
-void Service::come_back(int node)
+void Service::come_back(int node, bool foreseen)
 {
   if (nodes_.in_maintenance(node))
     return;
   if (ledger_.nodes_out() > 0) {
     ledger_.set_nodes_out(ledger_.nodes_out() - 1);
-    into_service(node);
+    into_service(node, foreseen);
   } else {
     nodes_.stand_by(node);
   }
 }
 
-void Service::into_service(int node)
+void Service::into_service(int node, bool foreseen)
 {
-  scheduler_.set_down({node, scheduler_.every_gpu() & ~nodes_.broken_gpus(node)}, false);
+  const GpuBits broken = nodes_.broken_gpus(node);
+  scheduler_.set_down({node, scheduler_.every_gpu() & ~broken}, false, foreseen && broken == 0);
 }
 
 void Service::go_down(const Slice& gpus)

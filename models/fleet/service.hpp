@@ -9,6 +9,7 @@
 #include "models/fleet/setting.hpp"
 
 #include <functional>
+#include <set>
 #include <vector>
 
 namespace foretrain::models::fleet {
@@ -56,8 +57,8 @@ private:
   void gpu_fails(Broken& broken);
   void drain(std::uint32_t which);
   std::vector<JobId> jobs_on(const Slice& gpus) const;
-  void come_back(int node);
-  void into_service(int node);
+  void come_back(int node, bool foreseen = false);
+  void into_service(int node, bool foreseen = false);
   void go_down(const Slice& gpus);
   void replace();
 
@@ -71,6 +72,7 @@ private:
   std::vector<Broken> outages_;
   std::vector<std::uint32_t> draining_; // outages whose node waits for its jobs to end
   std::size_t windows_left_ = 0;        // that have not passed
+  std::set<int> foreseen_;              // nodes in maintenance that nothing else had taken any of
 };
 
 } // namespace foretrain::models::fleet

@@ -61,13 +61,18 @@ ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
   std::vector<bool> kept;
   for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank)
     kept.push_back(setup.keep_limits || !machine_->compute(rank)->held.uses.empty());
+  const auto keep = [&](KeptTasks& tasks, int operation) {
+    const int rank = program.operations[static_cast<std::size_t>(operation)].rank;
+    tasks.emplace_back(executor_->task_of({operation}),
+                       program.ranks[static_cast<std::size_t>(rank)].stands_for);
+    executor_->graph().keep_limits(tasks.back().first);
+  };
   for (int i = 0; i < static_cast<int>(program.operations.size()); ++i)
     if (const sim::Operation& op = program.operations[static_cast<std::size_t>(i)];
-        op.kind == sim::WorkKind::compute && kept[static_cast<std::size_t>(op.rank)]) {
-      kernels_.emplace_back(executor_->task_of({i}),
-                            program.ranks[static_cast<std::size_t>(op.rank)].stands_for);
-      executor_->graph().keep_limits(kernels_.back().first);
-    }
+        op.kind == sim::WorkKind::compute && kept[static_cast<std::size_t>(op.rank)])
+      keep(kernels_, i);
+    else if (op.kind == sim::WorkKind::offload && setup.keep_limits)
+      keep(copies_, i);
 }
 
 void ProgramJob::before_first_step()
@@ -215,18 +220,24 @@ std::vector<sim::LimitedBy> ProgramJob::communication_limits() const
   return longest_first(std::move(sums));
 }
 
-std::vector<sim::LimitedBy> ProgramJob::compute_limits() const
+std::vector<sim::LimitedBy> ProgramJob::limits_of(const KeptTasks& tasks) const
 {
   std::vector<sim::LimitedBy> sums;
-  for (const auto& [task, devices] : kernels_)
+  for (const auto& [task, devices] : tasks)
     add_limits(sums, executor_->graph().limits(task), devices);
   return longest_first(std::move(sums));
+}
+
+std::vector<sim::LimitedBy> ProgramJob::compute_limits() const
+{
+  return limits_of(kernels_);
 }
 
 std::vector<sim::LimitedBy> ProgramJob::all_limits() const
 {
   std::vector<sim::LimitedBy> sums = communication_limits();
   add_limits(sums, compute_limits());
+  add_limits(sums, limits_of(copies_));
   const auto& input = machine_->input();
   for (std::size_t rank = 0; rank < input.size(); ++rank)
     for (const InputPipeline::StageUse& use : input[rank]->uses())

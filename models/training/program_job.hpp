@@ -53,6 +53,9 @@ public:
   std::vector<std::string> shown_ranks() const override;
 
 private:
+  using KeptTasks = std::vector<std::pair<sim::TaskId, int>>; // each of so many devices
+
+  std::vector<sim::LimitedBy> limits_of(const KeptTasks& tasks) const;
   void before_first_step() override;
   bool settled() override;
   void begin_measuring() override;
@@ -72,8 +75,8 @@ private:
   StepDraws draws_;                         // of each device, those of a rank in a row
   std::vector<double> slowest_;             // of each rank's devices in the step
   std::vector<double> mean_speed_;          // mean of each rank's devices over the slowest
-  std::vector<std::pair<sim::TaskId, int>> kernels_; // whose limits are kept, of so many devices
-  sim::StepShares sums_;                             // over the measured steps
+  KeptTasks kernels_, copies_;              // whose limits are kept
+  sim::StepShares sums_;                    // over the measured steps
   int accounted_ = 0;
 
   int watched_steps_ = 0; // since input was last watched from anew

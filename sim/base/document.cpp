@@ -307,18 +307,9 @@ void apply_extends(Document& document, const FindBase& find_base, const Whole& w
   extend(document, find_base, whole, chain);
 }
 
-void set_value(Document& document, const std::string& pointer, const std::string& text)
-{
-  Json value = text;
-  if (Json::accept(text, true)) // strictly: no key twice, no bottomless nesting
-    value = parse_document(text, "--set " + excerpt(pointer))->root;
-  set_value(document, pointer, std::move(value),
-            "--set " + excerpt(pointer, 200) + "=" + excerpt(text));
-}
-
 namespace {
 Json& step_into(const std::string& where, Json& at, const std::string& step,
-                const std::string& pointer, const std::string& walked, bool last)
+                const std::string& pointer, const std::string& walked, bool may_add)
 {
   const std::string problem =
       fmt::format("the pointer {} leads nowhere: '{}' is not in {}", excerpt(pointer, 200),
@@ -334,7 +325,7 @@ Json& step_into(const std::string& where, Json& at, const std::string& step,
                       at.size() == 1 ? "1 entry" : fmt::format("{} entries", at.size())));
     return at[index];
   }
-  if (at.is_object() && (last || at.contains(step)))
+  if (at.is_object() && (may_add || at.contains(step)))
     return at[step];
   if (!at.is_object())
     throw ConfigError(
@@ -346,26 +337,52 @@ Json& step_into(const std::string& where, Json& at, const std::string& step,
     known.push_back(item.key());
   throw ConfigError(where, "", problem, suggestion(step, known, "keys there"));
 }
-} // namespace
 
-void set_value(Document& document, const std::string& pointer, Json value,
-               const std::string& origin)
+// What `take_away` is for: null takes a key away, and what is not there cannot be.
+void put(Document& document, const std::string& pointer, Json value, const std::string& origin,
+         bool take_away)
 {
   if (pointer.empty() || pointer.front() != '/')
     throw UsageError("'" + excerpt(pointer, 200) +
                      "' is not a JSON pointer: it must begin with '/', like /jobs/0/gpus");
   const std::string where = fmt::format("{} ({})", document.name, origin);
   Json* at = &document.root;
+  Json* holder = at;
+  bool patches = false; // beside "extends" null takes away what the base has
   std::string walked;
   const auto steps = pointer_steps(pointer);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    at = &step_into(where, *at, steps[i], pointer, walked, i + 1 == steps.size());
+    holder = at;
+    patches |= at->is_object() && at->contains("extends");
+    const bool last = i + 1 == steps.size();
+    const bool adds = !value.is_null() || !take_away || patches;
+    at = &step_into(where, *at, steps[i], pointer, walked, last && adds);
     walked.append("/").append(pointer_token(steps[i]));
   }
-  *at = std::move(value);
+  if (value.is_null() && !patches && holder->is_object())
+    holder->erase(steps.back());
+  else
+    *at = std::move(value);
   std::erase_if(document.overridden,
                 [&](const auto& set) { return is_within(set.first, pointer); });
   document.overridden[pointer] = origin;
+}
+
+} // namespace
+
+void set_value(Document& document, const std::string& pointer, const std::string& text)
+{
+  Json value = text;
+  if (Json::accept(text, true)) // strictly: no key twice, no bottomless nesting
+    value = parse_document(text, "--set " + excerpt(pointer))->root;
+  put(document, pointer, std::move(value), "--set " + excerpt(pointer, 200) + "=" + excerpt(text),
+      true);
+}
+
+void set_value(Document& document, const std::string& pointer, Json value,
+               const std::string& origin)
+{
+  put(document, pointer, std::move(value), origin, false);
 }
 
 } // namespace foretrain

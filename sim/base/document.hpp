@@ -93,9 +93,12 @@ void apply_extends(Document& document, const FindBase& find_base,
                    const std::function<void(Document&)>& whole = {});
 
 /// Sets `pointer` to `text`, read as JSON when it parses as JSON and as a string otherwise. The
-/// parent must exist. Throws ConfigError naming the first missing step and what is there instead.
+/// parent must exist. null takes a key away, which must be there; in an object that extends another
+/// one it takes away what that has. Throws ConfigError naming the first missing step and what is
+/// there instead.
 void set_value(Document& document, const std::string& pointer, const std::string& text);
-/// The same with a value that is JSON already; `origin` is what messages say put it there.
+/// The same with a value that is JSON already; `origin` is what messages say put it there. Without
+/// the key null changes nothing.
 void set_value(Document& document, const std::string& pointer, Json value,
                const std::string& origin);
 

@@ -52,8 +52,23 @@ TEST_CASE("perftest's average is read in its units", "[perftest]")
   REQUIRE(log.rows.size() == 2);
   CHECK(log.rows[1].size == Bytes(1048576));
   CHECK(log.rows[1].average.value() == Approx(11650.5 * 1048576));
-  std::string gigabits = changed("BW average[MB/sec]", "BW average[Gb/sec]");
-  CHECK(read_perftest(gigabits, "log").rows[0].average.value() == Approx(11500 * 1.25e8));
+  const PerftestLog gigabits =
+      read_perftest("#bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n"
+                    "65536 5000 97.31 96.47 0.184002\n"
+                    "131072 5000 0.00 97.00 0.000000\n", // with -D neither is told
+                    "log");
+  CHECK(gigabits.rows[0].average.value() == Approx(96.47 * 1.25e8));
+  CHECK(gigabits.rows[1].average.value() == Approx(97.0 * 1.25e8));
+}
+
+TEST_CASE("a row of perftest whose figures say different things is refused", "[perftest]")
+{
+  for (const std::string& other : {changed("11650.50", "11900.00"), // above its peak
+                                   changed("0.011650", "0.012000"), // 3 % more messages
+                                   changed("0.011650", "0.011300"), // and fewer
+                                   changed("BW average[MB/sec]", "BW average[Gb/sec]")})
+    CHECK_THAT(perftest_problem(other), Contains("agrees neither with the peak nor with"));
+  CHECK(perftest_problem(changed("0.011650", "0.011740")) == "no error"); // rounded
 }
 
 TEST_CASE("perftest logs that do not fit are refused with the place", "[perftest]")

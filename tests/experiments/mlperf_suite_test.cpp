@@ -45,6 +45,10 @@ TEST_CASE("runs that are no repetitions, and batches that do not divide, are ref
   CHECK_THAT(problem_of([] { mlperf_suite({run_of(2700, 4)}, kEight); }),
              Catch::Contains("do not share evenly"));
   CHECK_THAT(problem_of([] { mlperf_suite({run_of(0)}, kEight); }), Catch::Contains("no rate"));
+  CHECK_THAT(problem_of([] {
+               mlperf_suite({run_of(2700), run_of(2720), run_of(2700)}, kEight);
+             }),
+             Catch::Contains("tells the same run"));
 }
 
 } // namespace

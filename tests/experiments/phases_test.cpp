@@ -58,8 +58,11 @@ TEST_CASE("An interval of several jobs holds what other starts would give", "[ma
   CHECK(job.uncertainty->run_to_run > 0.01);
   int inside = 0;
   for (int i = 0; i < 10; ++i) {
-    const std::string late = "\"" + std::to_string(17 * i) + " ms\"";
-    const double rate = run_text(kPair, {{"/jobs/1/start", late}}).jobs.at(0).throughput.median;
+    auto document = parse_document(kPair, "test");
+    set_value(*document, "/jobs/1/start", "\"" + std::to_string(17 * i) + " ms\"");
+    experiments::Point point;
+    point.document = document;
+    const double rate = experiments::point_throughputs(point, {}).at(0);
     inside += rate > job.throughput.low && rate < job.throughput.high ? 1 : 0;
   }
   CHECK(inside >= 9);

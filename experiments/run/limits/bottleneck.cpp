@@ -262,6 +262,16 @@ sim::ResourceId busiest_gpu(const sim::Engine& engine, const platforms::Machine&
   return busiest;
 }
 
+// Whether it is part of a GPU, or of its own link, of none of these.
+bool of_other_gpus(const sim::Resource& resource, const std::vector<platforms::GpuPlace>& ranks)
+{
+  if (!resource.part.starts_with("gpu"))
+    return false;
+  return std::ranges::none_of(ranks, [&](const platforms::GpuPlace& place) {
+    return place.node == resource.node && resource.part == fmt::format("gpu{}", place.local);
+  });
+}
+
 } // namespace
 
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const models::Job& job,
@@ -277,7 +287,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const mode
     if (share <= 0)
       continue;
     const sim::Resource resource = engine.resource({r});
-    if (nodes.contains(resource.node))
+    if (nodes.contains(resource.node) && !of_other_gpus(resource, ranks))
       uses.push_back({sim::name_of(resource), resource_words(resource), resource.kind, share});
   }
   std::stable_sort(uses.begin(), uses.end(), [](const ResourceUse& a, const ResourceUse& b) {
@@ -324,8 +334,8 @@ Bottleneck find_bottleneck(const sim::Engine& engine, const platforms::Machine& 
       engine.kind({kernels.front().resource}) == sim::ResourceKind::cores) {
     found = limited_by(engine, job, {kernels.front().resource});
     found.why = fmt::format("{} of the step is computing, but what drives the GPUs gets too little "
-                            "of {}",
-                            percent(share), found.words);
+                            "of {}{}",
+                            percent(share), found.words, held_up(engine, job));
   } else if (name == "compute") {
     found = limited_by(engine, job, gpu);
     const std::string again =

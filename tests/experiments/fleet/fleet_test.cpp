@@ -77,7 +77,13 @@ TEST_CASE("what SWF is written is read again, and replayed alike", "[fleet]")
   const test::TextFile trace("jobs.swf", kTrace);
   const LoadedFleet fleet = load(with_trace(trace));
   const auto runs = run_fleet(fleet, {1, 1, false, {}});
-  const test::TextFile again("again.swf", jobs_swf(runs.front(), fleet_answer(fleet, runs)));
+  const std::string written = jobs_swf(runs.front(), fleet_answer(fleet, runs));
+  CHECK(written.find("have no column here") == std::string::npos);
+  auto of_nodes = runs.front();
+  of_nodes.workload.jobs.back().nodes = 1;
+  CHECK_THAT(jobs_swf(of_nodes, fleet_answer(fleet, runs)),
+             Catch::Contains("; Note: nodes that jobs asked for have no column here"));
+  const test::TextFile again("again.swf", written);
   CHECK(answer(load(with_trace(again))).completion_s->mean.median ==
         answer(fleet).completion_s->mean.median);
 }

@@ -120,6 +120,33 @@ TEST_CASE("jobs say what they waited for", "[fleet]")
   };
   CHECK(causes(Backfilling::none) == std::vector{Cause::nothing, Cause::gpus, Cause::order});
   CHECK(causes(Backfilling::easy) == std::vector{Cause::nothing, Cause::gpus, Cause::guard});
+  // From 2 to 5 and from 10 on others have the last GPU, from 5 to 10 it would delay the second.
+  CHECK(causes(Backfilling::conservative) == std::vector{Cause::nothing, Cause::gpus, Cause::gpus});
+}
+
+TEST_CASE("jobs of one second wait for what those of different ones wait for", "[fleet]")
+{
+  for (const double apart : {0.0, 1.0}) {
+    Workload workload;
+    for (int i = 0; i < 5; ++i)
+      workload.jobs.push_back(job(apart * i, 4, 100, 100));
+    const FleetResult result =
+        simulate(workload, test::one_gpu_nodes(4, {.backfill = Backfilling::conservative}));
+    for (std::size_t i = 1; i < 5; ++i)
+      CHECK(result.jobs[i].waited_for == Cause::gpus);
+  }
+}
+
+TEST_CASE("who waits for its queue's quota at its planned time says so", "[fleet]")
+{
+  // All three find GPUs at once, and two of them fill the quota.
+  Workload workload;
+  workload.jobs = {job(0, 1, 300, 300), job(0, 1, 100, 100), job(0, 1, 50, 50)};
+  FleetSetting setting = test::one_gpu_nodes(4, {.backfill = Backfilling::conservative});
+  setting.quotas = {{.gpus = 2, .borrow = false}};
+  const FleetResult result = simulate(workload, setting);
+  CHECK(result.jobs[2].start == Seconds(100));
+  CHECK(result.jobs[2].waited_for == Cause::quota);
 }
 
 } // namespace foretrain::backfill_test

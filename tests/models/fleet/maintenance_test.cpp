@@ -119,7 +119,9 @@ TEST_CASE("reservations lie where maintenance ends", "[fleet]")
     const FleetResult result = simulate(
         workload, on_nodes(2, 1, {.backfill = backfill}, {{Seconds(10), Seconds(100), 0, 1}}));
     CHECK(starts(result) == std::vector<double>{0, 100, 120, 61});
-    CHECK(result.jobs[2].waited_for == Cause::guard);
+    // Behind the fourth, which took the free node, conservative plans wait for the other one.
+    CHECK(result.jobs[2].waited_for ==
+          (backfill == Backfilling::easy ? Cause::guard : Cause::maintenance));
   }
   // A shorter window within it changes nothing: nobody plans for its end.
   workload.jobs = {job(30, 2, 20, 20), job(31, 1, 50, 50)};
@@ -207,6 +209,71 @@ TEST_CASE("who may not have reserved nodes waits for their end, and says why", "
     started.jobs = {job(0, 1, 20, 20)};
     CHECK(simulate(started, setting).jobs[0].end == Seconds(20));
   }
+}
+
+TEST_CASE("who may use a reservation starts in it, whoever alike may not", "[fleet]")
+{
+  // Two nodes of two GPUs; node 1 is kept for account 1 from 100 to 200. The first job holds node 0
+  // until 500, the second waits for both nodes. Of two that are alike the last is of account 1.
+  Workload workload;
+  workload.accounts = {"a", "b"};
+  workload.jobs = {job(0, 2, 500, 500), job(0, 4, 50, 50), job(110, 2, 30, 30),
+                   job(110, 2, 30, 30)};
+  workload.jobs[3].account = 1;
+  const std::vector<Window> windows{{Seconds(100), Seconds(200), 1, 1, {1}}};
+  for (const Backfilling backfill : {Backfilling::easy, Backfilling::conservative})
+    CHECK(starts(simulate(workload, on_nodes(2, 2, {.backfill = backfill}, windows))) ==
+          std::vector<double>{0, 500, 200, 110});
+}
+
+TEST_CASE("a reservation of backfilling outlives maintenance that was planned", "[fleet]")
+{
+  // Node 1 is out of service from 100 to 150, known from the beginning: as though a reservation of
+  // nobody held it.
+  Workload workload;
+  workload.jobs = {job(0, 4, 60, 60), job(10, 4, 70, 70), job(20, 8, 70, 70), job(30, 4, 40, 40),
+                   job(40, 4, 50, 50)};
+  const Policy policy{.backfill = Backfilling::conservative};
+  const Window out{Seconds(100), Seconds(150), 1, 1};
+  Window kept = out;
+  kept.accounts = {7};
+  const FleetResult maintained = simulate(workload, on_nodes(2, 4, policy, {out}));
+  CHECK(starts(maintained) == starts(simulate(workload, on_nodes(2, 4, policy, {kept}))));
+}
+
+TEST_CASE("who comes first jobs give way to, but those whose GPUs it cannot take", "[fleet]")
+{
+  // Node 1 goes out of service at 300, when its job ends. The urgent one would end at 340.
+  Workload workload;
+  workload.jobs = {job(0, 4, 1000, 1000), job(1, 4, 299, 299), job(100, 4, 240, 240)};
+  workload.jobs[1].priority = 1;
+  workload.jobs[2].priority = 9;
+  const Policy policy{.order = Order::priority, .preemption = Preemption::priority};
+  const FleetResult result =
+      simulate(workload, on_nodes(2, 4, policy, {{Seconds(300), Seconds(400), 1, 1}}));
+  CHECK(result.jobs[0].preemptions == 1);
+  CHECK(result.jobs[1].preemptions == 0);
+  CHECK(result.jobs[1].end == Seconds(300));
+  CHECK(result.jobs[2].start == Seconds(100));
+}
+
+TEST_CASE("of many windows those about a time are found", "[fleet]")
+{
+  const Windows windows({{Seconds(0), Seconds(100), 0, 1},
+                         {Seconds(10), Seconds(20), 1, 1},
+                         {Seconds(50), Seconds(60), 2, 1},
+                         {Seconds(200), Seconds(210), 3, 1}});
+  const auto first_nodes = [&](double from, double until) {
+    std::vector<int> nodes;
+    for (const Window& window : windows.about(Seconds(from), Seconds(until)))
+      nodes.push_back(window.first);
+    return nodes;
+  };
+  CHECK(first_nodes(30, 50) == std::vector<int>{0, 1}); // the second is among those before
+  CHECK(first_nodes(100, 200).empty());
+  CHECK(first_nodes(99, 201) == std::vector<int>{0, 1, 2, 3});
+  CHECK(first_nodes(200, 201) == std::vector<int>{3});
+  CHECK(first_nodes(300, 400).empty());
 }
 
 } // namespace foretrain::maintenance_test

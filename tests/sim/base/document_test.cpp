@@ -124,6 +124,14 @@ TEST_CASE("set_value changes what a pointer names and says where a bad one ends"
   CHECK_THROWS_WITH(set_value(*document, "/jobs/3/gpus", "8"), Contains("the list has 1 entry"));
   CHECK_THROWS_WITH(set_value(*document, "/job/0/gpus", "8"), Contains("did you mean 'jobs'?"));
   CHECK_THROWS_AS(set_value(*document, "jobs", "8"), UsageError);
+  set_value(*document, "/jobs/0/model", "null"); // as if it had never been there
+  CHECK_FALSE(document->root["jobs"][0].contains("model"));
+  CHECK_THROWS_WITH(set_value(*document, "/jobs/0/gpu", "null"), Contains("did you mean 'gpus'?"));
+  set_value(*document, "/jobs/0/model", Json(), "a sweep"); // one of whose values leaves it out
+  CHECK_FALSE(document->root["jobs"][0].contains("model"));
+  set_value(*document, "/jobs/0/framework", R"({"extends": "nemo"})");
+  set_value(*document, "/jobs/0/framework/launches", "null"); // takes away what the base has
+  CHECK(document->root["jobs"][0]["framework"]["launches"].is_null());
 }
 
 } // namespace foretrain::document_test

@@ -102,7 +102,7 @@ void check_incremental(std::uint64_t first, std::uint64_t last)
 } // namespace
 
 TEST_CASE("200 random systems end alike in the plugged model and in SimGrid's own",
-          "[engine][oracle]")
+          "[engine][oracle][many]")
 {
   check_native(1, 200);
 }
