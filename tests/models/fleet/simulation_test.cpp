@@ -2,6 +2,8 @@
 #include "tests/models/fleet/workload.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 namespace foretrain::simulation_test {
 
 using namespace foretrain::models::fleet;
@@ -52,6 +54,29 @@ void check_spans(const FleetResult& result)
 }
 
 } // namespace
+
+TEST_CASE("whoever is stopped for others makes room for somebody who starts then", "[fleet]")
+{
+  const auto order = GENERATE(Order::priority, Order::srtf);
+  const auto backfill = GENERATE(Backfilling::none, Backfilling::easy, Backfilling::conservative);
+  int stopped = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(word_of(order), word_of(backfill), seed);
+    const FleetResult result = simulate(
+        random_workload(150, seed),
+        nodes_of_four(6,
+                      {.order = order, .backfill = backfill, .preemption = Preemption::priority}));
+    for (const HeldSpan& span : result.spans) {
+      if (span.until == result.jobs[span.job].end)
+        continue;
+      ++stopped;
+      CHECK(std::ranges::any_of(result.spans, [&](const HeldSpan& other) {
+        return other.from == span.until && other.job != span.job; // which may move elsewhere
+      }));
+    }
+  }
+  CHECK(stopped > 100);
+}
 
 TEST_CASE("GPU time adds up to the cluster's, under every policy", "[fleet]")
 {
