@@ -93,7 +93,7 @@ PerftestLog read_perftest(const std::string& text, const std::string& name)
       fail(name, line.number, "sizes must grow: several runs are mixed");
     if (!agrees(line, static_cast<double>(*size), average, unit))
       fail(name, line.number,
-           "the average agrees neither with the peak nor with the messages a second: '" +
+           "the average is above the peak, or not that of the messages a second: '" +
                excerpt(line.text) + "'",
            "is the row as perftest printed it?");
     log.rows.push_back(

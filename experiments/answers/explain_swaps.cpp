@@ -41,14 +41,19 @@ std::vector<std::string> frameworks(const ResolvedJob& job, const platforms::Gpu
 
 struct Alternative {
   std::string pointer;
-  std::vector<std::string> options;
+  std::vector<Json> options;
 };
+
+Alternative of_names(std::string pointer, const std::vector<std::string>& names)
+{
+  return {std::move(pointer), std::vector<Json>(names.begin(), names.end())};
+}
 
 // What programs of today have for experts (docs/large-models.md).
 std::vector<Alternative> rules_for_experts()
 {
-  return {{"dispatcher", words_of<models::Dispatcher>()},
-          {"cuda_graphs", words_of<models::CudaGraphs>()}};
+  return {of_names("dispatcher", words_of<models::Dispatcher>()),
+          of_names("cuda_graphs", words_of<models::CudaGraphs>())};
 }
 
 // Whether a job's stack says that by itself.
@@ -61,14 +66,15 @@ bool own_network(const ResolvedJob& job)
   return job.spec.stack && job.spec.stack->transport;
 }
 
-// Networks that join nodes for a job on its host.
+// Networks that lead from node to node, for a job on its host.
 std::vector<std::string> networks_for(const platforms::Stack& stack, bool guest, const Value& root)
 {
-  std::vector<std::string> names = transports_between_nodes(root);
-  if (!guest && !stack.host.guest_network)
-    std::erase_if(names, [&](const std::string& name) {
-      return platforms::load_transport(preset_reference(name, root)).of_guests;
-    });
+  const bool in_guests = guest || stack.host.guest_network;
+  std::vector<std::string> names = preset_names(platforms::kTransportKind);
+  std::erase_if(names, [&](const std::string& name) {
+    const auto transport = platforms::load_transport(preset_reference(name, root));
+    return transport.one_machine || (transport.of_guests && !in_guests);
+  });
   return names;
 }
 
@@ -91,9 +97,9 @@ void add_stacks(std::vector<Alternative>& choices, const ResolvedExperiment& exp
   const auto add = [&](const std::string& at, const platforms::Stack& stack, bool host,
                        bool network) {
     if (host)
-      choices.push_back({at + "/host", preset_names(platforms::kHostKind)});
+      choices.push_back(of_names(at + "/host", preset_names(platforms::kHostKind)));
     if (network && experiment.nodes > 1)
-      choices.push_back({at + "/network", networks_for(stack, guest, root)});
+      choices.push_back(of_names(at + "/network", networks_for(stack, guest, root)));
   };
   add("/stack", experiment.stack, !std::ranges::all_of(experiment.jobs, own_host),
       !std::ranges::all_of(experiment.jobs, own_network));
@@ -102,21 +108,15 @@ void add_stacks(std::vector<Alternative>& choices, const ResolvedExperiment& exp
         own_network(experiment.jobs[i]));
 }
 
-// Where more threads decode than there are cores: as many as there are, and half of these.
-std::vector<std::string> fewer_threads(const ResolvedExperiment& experiment)
+// As many threads that decode as there are cores, and half of these: frameworks start more.
+std::vector<Json> decoding_threads(const ResolvedExperiment& experiment)
 {
   const int cores = experiment.platform.cpu.cores * experiment.platform.node.sockets;
-  return {std::to_string(cores), std::to_string(std::max(1, cores / 2))};
-}
-
-// Threads are a number, all else a name.
-Json value_of(const std::string& pointer, const std::string& option)
-{
-  return pointer.ends_with("/threads") ? Json(std::stoi(option)) : Json(option);
+  return {cores, std::max(1, cores / 2)};
 }
 
 // A framework told by its name becomes an object, for a rule of its own.
-void set_choice(Document& document, const std::string& pointer, const std::string& option)
+void set_choice(Document& document, const std::string& pointer, const Json& option)
 {
   const std::size_t rule = pointer.find("/framework/transformer/");
   if (rule != std::string::npos) {
@@ -125,7 +125,7 @@ void set_choice(Document& document, const std::string& pointer, const std::strin
       job["framework"] = {{"extends", job.at("framework")}};
     job["framework"].emplace("transformer", Json::object());
   }
-  set_in_experiment(document, pointer, value_of(pointer, option), "explain");
+  set_in_experiment(document, pointer, option, "explain");
 }
 
 std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const Value& root)
@@ -133,13 +133,13 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
   std::vector<Alternative> choices;
   add_stacks(choices, experiment, root);
   if (experiment.storage)
-    choices.push_back({"/cluster/storage", storage_for(experiment.platform, root)});
+    choices.push_back(of_names("/cluster/storage", storage_for(experiment.platform, root)));
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i) {
     const std::string job = fmt::format("/jobs/{}", i);
     const bool transformer = experiment.jobs[i].transformer != nullptr;
     if (!experiment.jobs[i].network.measured) // recorded times hold for what ran then
-      choices.push_back(
-          {job + "/framework", frameworks(experiment.jobs[i], experiment.platform.gpu, root)});
+      choices.push_back(of_names(job + "/framework",
+                                 frameworks(experiment.jobs[i], experiment.platform.gpu, root)));
     // A measured rate holds for one precision.
     if (transformer) {
       choices.push_back({job + "/precision", {"fp16", "bf16", "fp8", "mxfp8", "nvfp4"}});
@@ -155,7 +155,7 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
       choices.push_back({job + (input && input.json().is_object() ? "/input/format" : "/input"),
                          {"synthetic", "tfrecord", "jpeg", "raw"}});
     if (!experiment.jobs[i].input.synthetic && input && input.json().is_object())
-      choices.push_back({job + "/input/threads", fewer_threads(experiment)});
+      choices.push_back({job + "/input/threads", decoding_threads(experiment)});
   }
   return choices;
 }
@@ -205,15 +205,6 @@ bool concerns(const std::string& pointer, const std::vector<double>& gains,
 
 } // namespace
 
-std::vector<std::string> transports_between_nodes(const Value& root)
-{
-  std::vector<std::string> names;
-  for (const std::string& name : preset_names(platforms::kTransportKind))
-    if (!platforms::load_transport(preset_reference(name, root)).one_machine)
-      names.push_back(name);
-  return names;
-}
-
 std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExperiment& experiment,
                                            const std::vector<double>& base,
                                            const RunOptions& options)
@@ -221,8 +212,8 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
   std::vector<std::vector<SwapGain>> swaps(base.size());
   for (const Alternative& choice : choices_of(experiment, Value(point.document))) {
     const Json now = value_now(point, choice.pointer);
-    for (const std::string& option : choice.options) {
-      if (now == value_of(choice.pointer, option))
+    for (const Json& option : choice.options) {
+      if (now == option)
         continue;
       try {
         auto document = std::make_shared<Document>(*point.document);
@@ -237,8 +228,7 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
                         [](double gain) { return std::abs(gain) > kSameRate; }))
           for (std::size_t job = 0; job < gains.size(); ++job)
             if (concerns(choice.pointer, gains, experiment.jobs, job))
-              swaps[job].push_back(
-                  {choice.pointer, now, value_of(choice.pointer, option), gains[job]});
+              swaps[job].push_back({choice.pointer, now, option, gains[job]});
       } catch (const ConfigError&) { // it does not fit this machine
         continue;
       }

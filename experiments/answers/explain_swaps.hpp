@@ -15,12 +15,9 @@ struct SwapGain {
   double gain = 0;
 };
 
-/// Transports that lead from node to node.
-std::vector<std::string> transports_between_nodes(const Value& root);
-
-/// For each job: every other host layer, transport, framework, precision, input format and storage
-/// system that fits, against the rates `base`, what brings most first. What does not fit is left
-/// out, and so is what costs another job, whose choice it is.
+/// For each job: every other host layer, transport, framework, precision, input format, number of
+/// threads that decode and storage system that fits, against the rates `base`, what brings most
+/// first. What does not fit is left out, and so is what costs another job, whose choice it is.
 std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExperiment& experiment,
                                            const std::vector<double>& base,
                                            const RunOptions& options);

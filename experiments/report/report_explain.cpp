@@ -196,7 +196,7 @@ std::string explain_html(const Explanation& answer)
     }
     std::vector<std::pair<std::string, double>> gains;
     for (const LeverGain& lever : job.levers)
-      if (lever.twice >= kWorthALine)
+      if (helps(lever))
         gains.emplace_back(lever.doubled, lever.twice);
     std::vector<std::pair<std::string, double>> swaps;
     for (const SwapGain& swap : job.swaps)

@@ -117,6 +117,18 @@ Allocation Scheduler::up_part(const Allocation& gpus) const
   return up;
 }
 
+std::vector<Window> Scheduler::maintained_now() const
+{
+  std::vector<Window> found;
+  for (const Window& window : maintenance_.about(now_, kNever)) {
+    if (window.from > now_)
+      break;
+    if (window.until > now_)
+      found.push_back(window);
+  }
+  return found;
+}
+
 // GPUs come back when jobs end, and at the end of maintenance.
 Slot Scheduler::earliest_beside_windows(JobId id) const
 {
@@ -127,13 +139,7 @@ Slot Scheduler::earliest_beside_windows(JobId id) const
     if (window.until > now_)
       times.push_back(window.until);
   std::sort(times.begin(), times.end());
-  std::vector<Window> passing; // the first to pass last
-  for (const Window& window : maintenance_.about(now_, kNever)) {
-    if (window.from > now_)
-      break;
-    if (window.until > now_)
-      passing.push_back(window);
-  }
+  std::vector<Window> passing = maintained_now(); // the first to pass last
   std::ranges::sort(passing, std::greater<>(), &Window::until);
   GpuSet then = free_;
   auto ending = endings_.begin();
@@ -173,9 +179,8 @@ Cause Scheduler::held_back(JobId id) const
   if (windows_.empty() || !place(free_, id).empty())
     return Cause::nothing;
   GpuSet all = free_;
-  for (const Window& window : maintenance_.all())
-    if (window.from <= now_ && now_ < window.until)
-      all.add(gpus_of(window, shape_));
+  for (const Window& window : maintained_now())
+    all.add(gpus_of(window, shape_));
   if (fit(all, id).empty())
     return Cause::nothing;
   const bool unreserved =

@@ -131,6 +131,7 @@ private:
 
   void insert_ending(const Ending& ending);
   void take_drained(const Allocation& left);
+  std::vector<Window> maintained_now() const;
   Slot earliest_beside_windows(JobId id) const;
   Allocation fit(const GpuSet& free, JobId id) const;
   Allocation in_place_of_lost(GpuSet free, const LostGpus& lost) const;
