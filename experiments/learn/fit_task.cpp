@@ -13,16 +13,8 @@ namespace {
 // Where the schema of a kind says what is taken when a file is silent.
 Json default_of(const Knob& knob)
 {
-  Json at = preset_schema(knob.part.kind);
-  for (const std::string& step : pointer_steps(knob.pointer)) {
-    if (at.contains("items"))
-      at = Json(at.at("items"));
-    else if (at.contains("properties") && at.at("properties").contains(step))
-      at = Json(at.at("properties").at(step));
-    else
-      return nullptr;
-  }
-  return at.contains("default") ? at.at("default") : Json();
+  const Json* at = schema_at(knob.part.kind, knob.pointer);
+  return at != nullptr && at->contains("default") ? at->at("default") : Json();
 }
 
 Measure measure_of(const Json& json)

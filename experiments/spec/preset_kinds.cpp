@@ -11,6 +11,7 @@
 #include "platforms/storage.hpp"
 #include "sim/workload/program_file.hpp"
 
+#include <map>
 #include <stdexcept>
 
 namespace foretrain::experiments {
@@ -83,12 +84,31 @@ const PresetKind* preset_kind(const std::string& name)
   return nullptr;
 }
 
-Json preset_schema(const std::string& name)
+const Json& preset_schema(const std::string& name)
 {
+  static std::map<std::string, Json> made;
   for (const PresetKindEntry& entry : kKinds)
-    if (name == entry.name)
-      return entry.schema();
+    if (name == entry.name) {
+      const auto [schema, fresh] = made.try_emplace(name);
+      if (fresh)
+        schema->second = entry.schema();
+      return schema->second;
+    }
   throw std::logic_error("no kind of preset is called " + name);
+}
+
+const Json* schema_at(const std::string& name, const std::string& pointer)
+{
+  const Json* at = &preset_schema(name);
+  for (const std::string& step : pointer_steps(pointer)) {
+    if (at->contains("items"))
+      at = &at->at("items");
+    else if (at->contains("properties") && at->at("properties").contains(step))
+      at = &at->at("properties").at(step);
+    else
+      return nullptr;
+  }
+  return at;
 }
 
 } // namespace foretrain::experiments

@@ -23,6 +23,8 @@ std::vector<std::string> preset_kind_names();
 /// nullptr for a name that is none of theirs.
 const PresetKind* preset_kind(const std::string& name);
 /// Schema of the preset at a kind of that name; throws std::logic_error for one that is not there.
-Json preset_schema(const std::string& name);
+const Json& preset_schema(const std::string& name);
+/// What it says of the value at a pointer, through lists; nullptr where it knows none.
+const Json* schema_at(const std::string& name, const std::string& pointer);
 
 } // namespace foretrain::experiments

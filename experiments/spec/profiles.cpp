@@ -15,23 +15,23 @@ namespace {
 // know.
 void check_pointer(const std::string& kind, const Value& pointer)
 {
-  Json at = preset_schema(kind);
+  const Json* at = &preset_schema(kind);
   std::string walked;
   for (const std::string& step : pointer_steps(pointer.json().get<std::string>())) {
-    if (at.contains("items") && at.value("type", "") == "array") {
+    if (at->contains("items") && at->value("type", "") == "array") {
       if (step.empty() || step.find_first_not_of("0123456789") != std::string::npos)
         pointer.fail(fmt::format("{} is a list: '{}' is not a place in it", walked, excerpt(step)),
                      "entries are numbered from 0");
-      at = Json(at.at("items"));
-    } else if (at.contains("properties")) {
+      at = &at->at("items");
+    } else if (at->contains("properties")) {
       std::vector<std::string> known;
-      for (const auto& item : at.at("properties").items())
+      for (const auto& item : at->at("properties").items())
         known.push_back(item.key());
-      if (!at.at("properties").contains(step))
+      if (!at->at("properties").contains(step))
         pointer.fail(fmt::format("leads nowhere in a {}: '{}' is not a key of {}", kind,
                                  excerpt(step), walked.empty() ? "it" : walked),
                      suggestion(step, known, "keys"));
-      at = Json(at.at("properties").at(step));
+      at = &at->at("properties").at(step);
     } else {
       return; // free form, or a preset of its own: reading it will tell
     }

@@ -275,7 +275,7 @@ void resolve_storage(ResolvedExperiment& e, const Value& root)
 }
 
 // Ranks in a row that belong on one node: those that share each product of a transformer.
-int together(const JobSpec& job)
+int ranks_together(const JobSpec& job)
 {
   return has_transformer(job) ? job.parallel.value_or(models::ParallelPlan{}).tensor : 0;
 }
@@ -371,13 +371,15 @@ ResolvedExperiment resolve(const Point& given)
     root.at("cluster").fail_at("platform", "has no GPUs: '" + e.platform.name + "'");
   int wanted = 0;
   int listed = 0;
+  std::vector<int> together; // of each job
   for (const JobSpec& job : e.spec.jobs) {
+    together.push_back(ranks_together(job));
     wanted += job.placement && job.placement.json().is_array() ? 0 : job.gpus;
     listed = std::max(listed, listed_nodes(job));
   }
   const bool alone = e.spec.jobs.size() == 1 && wanted > 0;
-  const int needed = alone ? nodes_for(e.spec.jobs[0], per_node, together(e.spec.jobs[0]))
-                           : (wanted + per_node - 1) / per_node;
+  const int needed =
+      alone ? nodes_for(e.spec.jobs[0], per_node, together[0]) : (wanted + per_node - 1) / per_node;
   if (!e.spec.cluster.nodes && needed > e.platform.max_nodes)
     root.at("cluster").fail_at(
         "platform",
@@ -399,7 +401,7 @@ ResolvedExperiment resolve(const Point& given)
     job.spec = e.spec.jobs[i];
     job.number = i;
     job.chance = alike_before(e.spec, root, i);
-    job.ranks = placer.place(job.spec, at, together(job.spec));
+    job.ranks = placer.place(job.spec, at, together[i]);
     job.spec.gpus = static_cast<int>(job.ranks.size());
     StackSpec own = job.spec.stack.value_or(StackSpec{});
     job.stack = resolve_stack(own, &e.spec.stack, e.platform, root);

@@ -3,6 +3,9 @@
 #include "models/networks/network_builder.hpp"
 #include "models/networks/network_ops.hpp"
 
+#include <algorithm>
+#include <deque>
+
 namespace foretrain::models {
 
 namespace {
@@ -55,9 +58,7 @@ std::string default_name(const Value& preset)
   return path.empty() || !preset.pointer().empty() ? "unnamed" : path.stem().string();
 }
 
-} // namespace
-
-Network load_network(const Value& preset)
+Network read_network(const Value& preset)
 {
   auto file = read_as<NetworkFile>(preset);
   check_name(preset, file.name);
@@ -104,6 +105,52 @@ Network load_network(const Value& preset)
       network.layers, [](const Layer& layer) { return layer.kind == LayerKind::tables; });
   if (tables && file.optimizer.empty())
     network.optimizer = "plain-sgd";
+  return network;
+}
+
+// Networks read lately, the last one first: an interval asks for the same ones again and again.
+class LatelyRead {
+public:
+  // Null where it was not read.
+  const Network* find(const Value& preset)
+  {
+    const auto known = std::ranges::find_if(known_, [&](const Known& one) {
+      return one.pointer == preset.pointer() && one.path == preset.document()->path &&
+             one.json == preset.json();
+    });
+    if (known == known_.end())
+      return nullptr;
+    std::rotate(known_.begin(), known, known + 1);
+    return &known_.front().network;
+  }
+
+  void keep(const Value& preset, const Network& network)
+  {
+    if (known_.size() == kKept)
+      known_.pop_back();
+    known_.push_front({preset.document()->path, preset.pointer(), preset.json(), network});
+  }
+
+private:
+  static constexpr std::size_t kKept = 8; // more than the jobs of a point usually train
+  struct Known {
+    std::filesystem::path path; // which a network without a name is called after
+    std::string pointer;
+    Json json;
+    Network network;
+  };
+  std::deque<Known> known_;
+};
+
+} // namespace
+
+Network load_network(const Value& preset)
+{
+  static LatelyRead lately_read;
+  if (const Network* known = lately_read.find(preset))
+    return *known;
+  Network network = read_network(preset);
+  lately_read.keep(preset, network);
   return network;
 }
 

@@ -202,7 +202,7 @@ std::string id_of(const Value& preset)
 // `id` is what overlays call the document itself; what it extends are files.
 void extend_from(Document& document, const PresetKind& kind, const std::string& id)
 {
-  const auto find = [&](const Value& reference) -> DocumentPtr {
+  const auto find = [&](const Value& reference) {
     const auto fail = [&reference](const std::string& problem, const std::string& word,
                                    const std::string& hint) {
       reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);

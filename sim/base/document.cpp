@@ -280,12 +280,11 @@ void extend(Document& document, const FindBase& find_base, const Whole& whole,
     return;
   }
   chain.push_back(document.name);
-  // A copy for messages only: the root is about to be replaced.
-  const auto self = std::make_shared<Document>(document);
-  const Value reference = Value(self).at("extends");
+  // The document itself, which this call outlives: for messages, until its root is replaced.
+  const Value reference = Value(DocumentPtr(DocumentPtr(), &document)).at("extends");
   if (!reference.json().is_string())
     reference.fail("must be the name or path of the file to build on, got " + reference.shown());
-  auto base = std::make_shared<Document>(*find_base(reference));
+  const auto base = find_base(reference);
   if (std::find(chain.begin(), chain.end(), base->name) != chain.end())
     reference.fail("is a cycle: " + joined(chain, " -> ") + " -> " + base->name);
   extend(*base, find_base, whole, chain);

@@ -84,8 +84,9 @@ std::shared_ptr<Document> parse_document(std::string text, std::string name);
 /// JSON that came from no file; `name` is what messages call it.
 Value loose_value(Json json, std::string name = "");
 
-/// Finds the document that an "extends" names; the Value is the string itself, for error messages.
-using FindBase = std::function<DocumentPtr(const Value&)>;
+/// Finds the document that an "extends" names, a copy that is changed here; the Value is the string
+/// itself, for error messages.
+using FindBase = std::function<std::shared_ptr<Document>(const Value&)>;
 
 /// Applies the root's "extends", recursively; cycles are refused. `whole` is called for each
 /// document once it is complete, the innermost first, this one last.

@@ -18,41 +18,27 @@ namespace foretrain::experiments {
 
 namespace {
 
-// What the schemas say of values, asked once per kind.
-class Formats {
-public:
-  struct Entry {
-    Json standard; // what is taken where a file is silent; null: nothing
-    double smallest = 0;
-    double largest = std::numeric_limits<double>::infinity();
-  };
-
-  Entry at(const std::string& kind, const std::string& pointer)
-  {
-    if (schemas_.count(kind) == 0)
-      schemas_[kind] = preset_schema(kind);
-    const Json* it = &schemas_[kind];
-    for (const std::string& step : pointer_steps(pointer)) {
-      if (it->contains("items"))
-        it = &it->at("items");
-      else if (it->contains("properties") && it->at("properties").contains(step))
-        it = &it->at("properties").at(step);
-      else
-        return {};
-    }
-    Entry entry;
-    if (it->contains("default"))
-      entry.standard = it->at("default");
-    if (it->contains("minimum"))
-      entry.smallest = it->at("minimum").get<double>();
-    if (it->contains("maximum"))
-      entry.largest = it->at("maximum").get<double>();
-    return entry;
-  }
-
-private:
-  std::map<std::string, Json> schemas_;
+// What a preset's schema says of a value.
+struct Format {
+  Json standard; // what is taken where a file is silent; null: nothing
+  double smallest = 0;
+  double largest = std::numeric_limits<double>::infinity();
 };
+
+Format format_of(const std::string& kind, const std::string& pointer)
+{
+  Format format;
+  const Json* at = schema_at(kind, pointer);
+  if (at == nullptr)
+    return format;
+  if (at->contains("default"))
+    format.standard = at->at("default");
+  if (at->contains("minimum"))
+    format.smallest = at->at("minimum").get<double>();
+  if (at->contains("maximum"))
+    format.largest = at->at("maximum").get<double>();
+  return format;
+}
 
 std::optional<Measure> measure_in(const Json& json)
 {
@@ -107,7 +93,7 @@ private:
       return;
     const Json::json_pointer at(pointer);
     const bool held = use.value.json().contains(at.parent_pointer());
-    const auto format = formats_.at(use.kind, pointer);
+    const auto format = format_of(use.kind, pointer);
     const auto value =
         measure_in(use.value.json().contains(at) ? use.value.json().at(at) : format.standard);
     // A value at the edge of its format is meant exactly: nothing lost, nothing added.
@@ -289,7 +275,6 @@ private:
   const ResolvedExperiment& experiment_;
   const Point& point_;
   calibration::Spreads table_;
-  Formats formats_;
   std::set<sim::Precision> precisions_;
   std::set<std::string> taken_; // pointers of the preset at hand
   std::vector<Variable> variables_;

@@ -2,6 +2,7 @@
 #include "tests/models/network_support.hpp"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <stdexcept>
 
@@ -30,6 +31,26 @@ std::string problem_in(const std::string& input, const std::string& layers)
 }
 
 } // namespace
+
+TEST_CASE("a network that was read before is read anew where its text or its file is another",
+          "[models][network]")
+{
+  const auto read = [](const char* path, int out) {
+    auto document = parse_document(
+        fmt::format(R"({{"input": {{{}}}, "layers": [{{"op": "conv", "out": {}, "kernel": 1}}]}})",
+                    kImage, out),
+        path);
+    document->path = path;
+    return load_network(Value(DocumentPtr(document)));
+  };
+  for (const char* path : {"first.json", "second.json", "first.json"})
+    for (int out = 1; out <= 12; ++out) { // more than are kept
+      const Network network = read(path, out);
+      CHECK(network.name + ".json" == path);
+      CHECK(totals(network).macs == 600.0 * 16 * out);
+      CHECK(totals(read(path, out)).macs == 600.0 * 16 * out);
+    }
+}
 
 TEST_CASE("an end on the way leaves its input to what follows", "[models][network]")
 {

@@ -73,7 +73,7 @@ TEST_CASE("paths in a file that is built on are beside that file", "[base]")
       << R"({"part": "part.json", "other": "not-there.json", "list": ["./part.json", "name"]})";
   std::ofstream(root / "mine.json") << R"({"extends": "sub/base.json", "own": "part.json"})";
   const auto document = load_document(root / "mine.json");
-  apply_extends(*document, [&](const Value& reference) -> DocumentPtr {
+  apply_extends(*document, [&](const Value& reference) {
     return load_document(root / reference.json().get<std::string>());
   });
   const std::string part = fs::absolute(root / "sub/part.json").lexically_normal().string();
@@ -87,7 +87,7 @@ TEST_CASE("paths in a file that is built on are beside that file", "[base]")
 
 TEST_CASE("extends lays a file over another; a cycle is refused", "[base]")
 {
-  const auto find = [](const Value& reference) -> DocumentPtr {
+  const auto find = [](const Value& reference) {
     const auto name = reference.json().get<std::string>();
     if (name == "base")
       return parse_document(R"({"a": 1, "b": {"c": 2, "d": 3}})", "base");
