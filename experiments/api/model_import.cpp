@@ -206,7 +206,7 @@ bool is_table(const std::filesystem::path&, const std::string& head)
 
 ImportedModel import_table(const std::filesystem::path& path, const ModelImportOptions& options)
 {
-  auto table = models::import_operator_table(path, options.batch);
+  auto table = models::import_operator_table(path, options.batch, options.steps);
   if (!options.gpu.empty()) {
     resolve_preset(options.gpu, platforms::kGpuKind);
     table.measured["gpu"] = options.gpu;

@@ -16,6 +16,7 @@ struct ModelImportOptions {
   std::string name;            // of the model; empty: that of the file
   std::optional<int> batch;    // samples per device, where the file does not tell
   std::optional<int> ranks;    // of the recorded job, where the file does not tell
+  std::optional<int> steps;    // that a table sums up; one if untold
   std::string like;            // network whose gradients it has, where the file does not tell
   std::string gpu;             // preset of the device; empty: by its name in the file
   bool gradients_only = false; // of a recording: see models::RecordedOptions

@@ -17,6 +17,7 @@ struct ModelImportArguments {
   std::string out;
   int batch = 0;
   int ranks = 0;
+  int steps = 0;
   std::string exchanges = "recorded";
   experiments::ModelImportOptions options;
 };
@@ -27,6 +28,8 @@ int import_model_file(ModelImportArguments& a)
     a.options.batch = a.batch;
   if (a.ranks > 0)
     a.options.ranks = a.ranks;
+  if (a.steps > 0)
+    a.options.steps = a.steps;
   a.options.progress = &tell_progress;
   a.options.gradients_only = a.exchanges == "gradients";
   const auto imported = experiments::import_model(
@@ -65,6 +68,8 @@ void add_model_import(CLI::App& model, const std::shared_ptr<std::function<int()
       ->check(CLI::Range(1, 1000000));
   app->add_option("--ranks", a->ranks, "GPUs of the recorded job, where the file does not tell")
       ->check(CLI::Range(1, 65536));
+  app->add_option("--steps", a->steps, "training steps that a table sums up (default 1)")
+      ->check(CLI::Range(1, 1000000000));
   app->add_option("--like", a->options.like,
                   "network whose gradients it has, where the file tells no sizes");
   app->add_option("--gpu", a->options.gpu, "GPU preset that it was recorded on");

@@ -148,9 +148,9 @@ bool known_operator(const std::string& name)
   return known(name) != nullptr;
 }
 
-std::vector<std::size_t> weight_inputs(const std::string& name)
+std::vector<std::size_t> weight_inputs(const AtenCall& call)
 {
-  const Known* it = known(name);
+  const Known* it = known(call.name);
   if (it == nullptr)
     return {};
   switch (it->family) {
@@ -164,6 +164,9 @@ std::vector<std::size_t> weight_inputs(const std::string& name)
            : std::string(it->name) == "batch_norm"  ? std::vector<std::size_t>{1, 2}
                                                     : std::vector<std::size_t>{2, 3};
   case OperatorFamily::product:
+    if (it->name == std::string("addmm") && !call.inputs.empty() && call.inputs[0].size() == 1)
+      return {0, 2};
+    break;
   case OperatorFamily::attention:
     break;
   }
@@ -178,7 +181,7 @@ std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch)
   OperatorSpec one;
   one.op = call.name.substr(6);
   one.kind = it->kind;
-  const auto weights = weight_inputs(call.name);
+  const auto weights = weight_inputs(call);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (std::find(weights.begin(), weights.end(), i) == weights.end() && !call.inputs[i].empty())
       one.input_elements += elements(call.inputs[i]) / batch;

@@ -24,8 +24,9 @@ bool known_operator(const std::string& name);
 /// Several for fused attention. Empty where shapes that it needs are not told.
 std::vector<OperatorSpec> operators_of(const AtenCall& call, double batch);
 
-/// Which inputs are weights, by their place.
-std::vector<std::size_t> weight_inputs(const std::string& name);
+/// Which inputs are weights, by their place: of addmm, too, where it adds a vector (a layer that
+/// calls it itself, as Hugging Face's Conv1D does).
+std::vector<std::size_t> weight_inputs(const AtenCall& call);
 
 double elements(const AtenShape& shape);
 

@@ -216,10 +216,10 @@ private:
   static double batch_of(const std::vector<const TracedCall*>& calls)
   {
     for (const TracedCall* call : calls)
-      if (!weight_inputs(call->call.name).empty() && !call->call.inputs.empty()) {
-        const bool table = call->call.name.find("embedding") != std::string::npos;
-        const std::size_t input = table && call->call.inputs.size() > 1 ? 1 : 0;
-        if (!call->call.inputs[input].empty() && call->call.inputs[input][0] >= 1)
+      if (const auto weights = weight_inputs(call->call); !weights.empty()) {
+        const std::size_t input = weights.front() == 0 ? 1 : 0;
+        if (input < call->call.inputs.size() && !call->call.inputs[input].empty() &&
+            call->call.inputs[input][0] >= 1)
           return call->call.inputs[input][0];
       }
     return 1;
@@ -228,7 +228,7 @@ private:
   std::vector<int> gradients(const TracedCall& call, std::set<double>& counted) const
   {
     std::vector<int> sizes;
-    for (const std::size_t input : weight_inputs(call.call.name)) {
+    for (const std::size_t input : weight_inputs(call.call)) {
       if (input >= call.call.inputs.size() || call.call.inputs[input].empty())
         continue;
       const double storage = input < call.storages.size() ? call.storages[input] : -1;

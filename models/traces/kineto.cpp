@@ -175,11 +175,17 @@ Trace read_kineto(const std::filesystem::path& path, const Progress& progress)
         : whole              ? "is no Chrome trace: it has no \"traceEvents\""
                 : fmt::format("is no Chrome trace: malformed JSON near byte {}", place),
         "expected what torch.profiler's export_chrome_trace writes, plain or gzipped");
+  const std::string damage = fmt::format(
+      "{} near byte {}{}", source.cut_off() || source.stream().eof() ? "cut off" : "damaged", place,
+      source.gzipped() ? " of the unpacked text" : "");
+  if (!whole && trace.work.empty())
+    throw ConfigError(path.string(), "",
+                      fmt::format("is {}, and the {} events before hold no work of a device",
+                                  damage, handler.events()),
+                      "NaN and inf are no JSON, nor is 1e999 a number: null may stand for them");
   if (!whole)
-    trace.notes.push_back(
-        fmt::format("the file is {} near byte {}{}: only the {} events before are used",
-                    source.cut_off() || source.stream().eof() ? "cut off" : "damaged", place,
-                    source.gzipped() ? " of the unpacked text" : "", handler.events()));
+    trace.notes.push_back(fmt::format("the file is {}: only the {} events before are used", damage,
+                                      handler.events()));
   sink.finish();
   finish_trace(trace);
   return trace;

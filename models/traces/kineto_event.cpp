@@ -21,18 +21,32 @@ double number_in(const std::string& text)
   return static_cast<double>(std::hash<std::string>{}(text) % 1000000007u);
 }
 
+// Of a text that is a number; else none.
+double number_of(const std::string& text)
+{
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' ? number : std::nan("");
+}
+
 bool is_any_of(const std::string& word, std::initializer_list<const char*> words)
 {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// 0: not told.
 int bytes_of(const std::string& type)
 {
   static const std::pair<const char*, int> kTypes[] = {
-      {"c10::half", 2}, {"half", 2},     {"bfloat16", 2}, {"c10::bfloat16", 2}, {"float", 4},
-      {"double", 8},    {"long int", 8}, {"long", 8},     {"int", 4},           {"short", 2},
-      {"char", 1},      {"bool", 1},     {"byte", 1},     {"unsigned char", 1}, {"signed char", 1},
-      {"int64", 8},     {"int32", 4},    {"uint8", 1},    {"int8", 1},          {"float8", 1}};
+      {"c10::half", 2}, {"half", 2},          {"bfloat16", 2},     {"c10::bfloat16", 2},
+      {"float", 4},     {"double", 8},        {"long int", 8},     {"long", 8},
+      {"int", 4},       {"short", 2},         {"char", 1},         {"bool", 1},
+      {"byte", 1},      {"unsigned char", 1}, {"signed char", 1},  {"int64", 8},
+      {"int32", 4},     {"int16", 2},         {"uint8", 1},        {"int8", 1},
+      {"uint16", 2},    {"uint32", 4},        {"uint64", 8},       {"float16", 2},
+      {"float32", 4},   {"float64", 8},       {"bf16", 2},         {"fp16", 2},
+      {"fp32", 4},      {"complexhalf", 4},   {"complexfloat", 8}, {"complexdouble", 16},
+      {"float8", 1}};
   const std::string lower = lower_case(type);
   for (const auto& [name, bytes] : kTypes)
     if (lower == name)
@@ -56,9 +70,25 @@ std::uint64_t shape_of(const RawEvent& event)
   return hash;
 }
 
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"; 0 where the name tells none.
+int bytes_by_name(const std::string& kernel)
+{
+  static const std::pair<const char*, int> kParts[] = {
+      {"_f32_", 4}, {"_f16_", 2}, {"_bf16_", 2}, {"_f64_", 8}, {"_f8e4m3_", 1}, {"_f8e5m2_", 1},
+      {"_i8_", 1},  {"_u8_", 1},  {"_i32_", 4},  {"_u32_", 4}, {"_i64_", 8},    {"_u64_", 8}};
+  const std::string lower = lower_case(kernel);
+  for (const auto& [part, bytes] : kParts)
+    if (lower.find(part) != std::string::npos)
+      return bytes;
+  return 0;
+}
+
+// 0 where the type of the elements is not told.
 double message_bytes(const RawEvent& event)
 {
-  return std::max(event.in_elements, event.out_elements) * std::max(1, bytes_of(event.data_type));
+  const int told = bytes_of(event.data_type);
+  return std::max(event.in_elements, event.out_elements) *
+         (told > 0 ? told : bytes_by_name(event.name));
 }
 
 // The other rank of a send or a receive; -1 where it is not told.
@@ -142,10 +172,10 @@ void RawEvent::text(EventKey key, const std::string& value)
     thread = number_in(value);
     break;
   case EventKey::time:
-    time = std::atof(value.c_str());
+    time = number_of(value);
     break;
   case EventKey::duration:
-    duration = std::atof(value.c_str());
+    duration = number_of(value);
     break;
   case EventKey::args:
   case EventKey::other:

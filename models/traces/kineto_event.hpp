@@ -38,8 +38,8 @@ ArgumentKey argument_key(const std::string& key);
 
 struct RawEvent {
   std::string phase, category, name, type, data_type, collective, members;
-  double time = std::numeric_limits<double>::quiet_NaN(); // us
-  double duration = 0;
+  double time = std::numeric_limits<double>::quiet_NaN();     // us
+  double duration = std::numeric_limits<double>::quiet_NaN(); // us
   double process = -1, thread = -1;
   double correlation = -1, device = -1, stream = -1, bytes = 0;
   double in_elements = 0, out_elements = 0, group = 0;

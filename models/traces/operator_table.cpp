@@ -274,13 +274,16 @@ bool looks_like_operator_table(const std::string& head)
   return false;
 }
 
-ImportedTable import_operator_table(const std::filesystem::path& path, std::optional<int> batch)
+ImportedTable import_operator_table(const std::filesystem::path& path, std::optional<int> batch,
+                                    std::optional<int> steps)
 {
   std::string text = read_file(path.string(), kLargestTable + 1);
   if (text.size() > kLargestTable)
     throw ConfigError(path.string(), "", "is no table: larger than 64 MiB");
   const TableReader reader(path.string());
   std::istringstream in(text);
+  const double share = 1.0 / steps.value_or(1);
+  const bool of_nsys = text.find("Total Time (") != std::string::npos;
   const bool json = (in >> std::ws).peek() == '[' || in.peek() == '{';
   const std::vector<Row> rows =
       json ? rows_of_json(parse_document(std::move(text), path)->root, reader)
@@ -290,7 +293,7 @@ ImportedTable import_operator_table(const std::filesystem::path& path, std::opti
   std::map<std::string, Sum> phases;
   double left = 0;
   for (const Row& row : rows) {
-    const double time = row.total >= 0 ? row.total : row.count * row.time;
+    const double time = share * (row.total >= 0 ? row.total : row.count * row.time);
     const KernelClass kind = class_of(row.name);
     if (row.kind.empty() && (kind == KernelClass::collective || kind == KernelClass::copy)) {
       left += time;
@@ -300,7 +303,7 @@ ImportedTable import_operator_table(const std::filesystem::path& path, std::opti
     (row.kind == "product" || (row.kind.empty() && kind == KernelClass::product) ? sum.product
                                                                                  : sum.memory) +=
         time;
-    sum.kernels += row.count;
+    sum.kernels += share * row.count;
   }
   ImportedTable table;
   double step = 0;
@@ -311,6 +314,9 @@ ImportedTable import_operator_table(const std::filesystem::path& path, std::opti
   table.notes.emplace_back(
       "a table tells no gaps between kernels and no sizes of gradients: usable "
       "on one device");
+  if (of_nsys && !steps)
+    table.notes.emplace_back("nsys stats sums up all that was recorded, and it counts as one step: "
+                             "--steps N says how many it holds");
   if (left > 0)
     table.notes.push_back(
         fmt::format("copies and collectives of {:.3f} ms are left out", left * 1e3));

@@ -18,11 +18,11 @@ struct ImportedTable {
 /// Columns (keys) `name` and `time`, and where there are any `count`, `class` (product, memory),
 /// `phase` (forward, backward, optimizer), `bytes` (moved, for people). `time` is that of one call,
 /// `total` that of all; the unit stands in the header ("time_us", "Total Time (ns)") or behind each
-/// value. So does what `nsys stats --format csv` prints. Rows without a phase are forward, rows
-/// without a class go by their names. Copies and collectives are left out, and told. Throws
-/// ConfigError naming the row.
+/// value. So does what `nsys stats --format csv` prints, which sums up all `steps` that were
+/// recorded. Rows without a phase are forward, rows without a class go by their names. Copies and
+/// collectives are left out, and told. Throws ConfigError naming the row.
 ImportedTable import_operator_table(const std::filesystem::path& path,
-                                    std::optional<int> batch = {});
+                                    std::optional<int> batch = {}, std::optional<int> steps = {});
 
 /// Whether a file's first bytes are such a table: a header or an object with a name and a time.
 bool looks_like_operator_table(const std::string& head);

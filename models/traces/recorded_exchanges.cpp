@@ -20,13 +20,14 @@ constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from st
 // A reduction to one rank moves what a broadcast does, the other way round.
 std::string simulated_as(const std::string& kind)
 {
-  return kind == "reduce" ? "broadcast" : kind == "send" || kind == "other" ? "" : kind;
+  const bool of_two = kind == "send" || kind == "gather" || kind == "scatter";
+  return kind == "reduce" ? "broadcast" : of_two || kind == "other" ? "" : kind;
 }
 
-// Equal steps between the ranks of a group that was told in full; 0 where they differ.
-int stride_of(const std::vector<int>& ranks, int group)
+// Equal steps between the ranks of a group; 0 where they differ. One where none is told.
+int stride_of(const std::vector<int>& ranks)
 {
-  if (static_cast<int>(ranks.size()) != group || group < 2)
+  if (ranks.size() < 2)
     return 1;
   const int stride = ranks[1] - ranks[0];
   for (std::size_t i = 2; i < ranks.size(); ++i)
@@ -124,48 +125,81 @@ double bus_bytes(const RecordedExchange& exchange)
   return SeenCollective{exchange.kind, exchange.bytes, std::max(2, exchange.group)}.bus_rate(1);
 }
 
+// A kernel's exchanges, several where it carries sends; or why it is not simulated.
+struct Simulated {
+  std::vector<RecordedExchange> list;
+  std::string kind; // as it was seen
+  std::string why_not;
+};
+
+Simulated simulated(const Trace& trace, const DeviceWork& work, Sends sends)
+{
+  const SeenCollective seen = seen_collective(trace, work);
+  Simulated result{{}, seen.kind, ""};
+  RecordedExchange exchange;
+  exchange.kind = simulated_as(seen.kind);
+  exchange.bytes = seen.bytes;
+  exchange.group = seen.group;
+  exchange.members = members_of(trace.name_of(work.members), seen.group);
+  exchange.stride = stride_of(exchange.members);
+  exchange.stream = work.stream;
+  exchange.start = work.start;
+  exchange.finish = work.finish;
+  if (sends == Sends::taken && seen.kind == "send")
+    result.list = sends_of(trace, work, exchange);
+  if (!result.list.empty())
+    return result;
+  result.why_not = exchange.kind.empty() ? "that are no collective"
+                   : seen.bytes <= 0     ? "whose size is not told"
+                   : seen.group < 2      ? "whose group is not told"
+                   : exchange.stride < 1 ? "of ranks at unequal distances"
+                                         : "";
+  if (result.why_not.empty())
+    result.list.push_back(std::move(exchange));
+  return result;
+}
+
+// Groups of some of the ranks that do not tell which.
+bool of_unknown_ranks(const RecordedExchange& exchange, const Trace& trace)
+{
+  const auto told = static_cast<int>(exchange.members.size());
+  return exchange.group > 0 && told != exchange.group && (told > 0 || exchange.group < trace.world);
+}
+
 } // namespace
+
+bool is_simulated(const Trace& trace, const DeviceWork& work, Sends sends)
+{
+  return work.kind == KernelClass::collective && simulated(trace, work, sends).why_not.empty();
+}
 
 RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step, Sends sends)
 {
   RecordedExchanges found;
   std::vector<std::pair<RecordedExchange, Launch>> all;
   std::map<std::string, std::pair<int, double>> left;
+  int unknown = 0;
   for (const StepWork& item : step.work) { // by start
     const DeviceWork& work = trace.work[item.index];
     if (work.kind != KernelClass::collective)
       continue;
-    const SeenCollective seen = seen_collective(trace, work);
-    RecordedExchange exchange;
-    exchange.kind = simulated_as(seen.kind);
-    exchange.bytes = seen.bytes;
-    exchange.group = seen.group;
-    exchange.members = ranks_in(trace.name_of(work.members));
-    exchange.stride = stride_of(exchange.members, seen.group);
-    exchange.stream = work.stream;
-    exchange.phase = item.phase;
-    exchange.launched = item.launched;
-    exchange.start = work.start;
-    exchange.finish = work.finish;
-    if (sends == Sends::taken && seen.kind == "send")
-      if (const auto messages = sends_of(trace, work, exchange); !messages.empty()) {
-        for (const RecordedExchange& message : messages)
-          all.emplace_back(message, launch_of(trace, work));
-        continue;
-      }
-    const std::string why = exchange.kind.empty() ? "that are no collective"
-                            : seen.bytes <= 0     ? "whose size is not told"
-                            : seen.group < 2      ? "whose group is not told"
-                            : exchange.stride < 1 ? "of ranks at unequal distances"
-                                                  : "";
-    if (why.empty()) {
-      all.emplace_back(exchange, launch_of(trace, work));
-      continue;
+    Simulated kernel = simulated(trace, work, sends);
+    for (RecordedExchange& exchange : kernel.list) {
+      exchange.phase = item.phase;
+      exchange.launched = item.launched;
+      unknown += of_unknown_ranks(exchange, trace) ? 1 : 0;
+      all.emplace_back(std::move(exchange), launch_of(trace, work));
     }
-    auto& [count, time] = left[seen.kind + " kernels " + why];
+    if (kernel.why_not.empty())
+      continue;
+    auto& [count, time] = left[kernel.kind + " kernels " + kernel.why_not];
     ++count;
     time += work.seconds();
   }
+  if (unknown > 0)
+    found.notes.push_back(fmt::format("{} collectives are of some of the ranks and do not tell of "
+                                      "which in full: they count as neighbours",
+                                      unknown));
   for (const auto& [what, sum] : left)
     found.notes.push_back(fmt::format("{} {}, {:.3f} ms in all, are not simulated: what the device "
                                       "waited for them stays as idle time",

@@ -37,6 +37,9 @@ enum class Sends { left_out, taken };
 RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step,
                                  Sends sends = Sends::left_out);
 
+/// Whether a kernel is among them.
+bool is_simulated(const Trace& trace, const DeviceWork& work, Sends sends);
+
 /// Sets `waited` of each exchange of a step. Moving its bytes needs no longer than the shortest of
 /// its like in any step, nor than the best rate of the recording allows; beyond that its rank
 /// waited for others, or kernels beside it held it up.

@@ -77,6 +77,18 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
     notes.push_back("no step is followed by another: its length is that of the host's annotation");
 }
 
+// "cijk_ailk_bljk_hhs_bh_mt128x128x16": the letter of the operands' type, "h" (Tensile,
+// Contractions.py, ProblemType); "" for other kernels.
+std::string type_of_tensile(const std::string& name)
+{
+  constexpr const char* kProduct = "cijk_";
+  const auto at = name.find(kProduct);
+  if (at == std::string::npos)
+    return "";
+  const auto second = name.find('_', name.find('_', at + 5) + 1);
+  return second == std::string::npos ? "" : name.substr(second + 1, 1);
+}
+
 // What the name of a product says of its operands, nothing for 8 bits. cuBLAS's nvjet kernels
 // tell them by a letter (h: fp16, t: bf16), tensor cores of single precision are TF32.
 std::optional<Precision> precision_in(const std::string& kernel)
@@ -88,6 +100,11 @@ std::optional<Precision> precision_in(const std::string& kernel)
   };
   if (has({"e4m3", "e5m2", "fp8", "float8", "nvjet_q"}))
     return {};
+  if (const auto type = type_of_tensile(name); !type.empty())
+    return type == "h"   ? std::optional(Precision::fp16)
+           : type == "b" ? std::optional(Precision::bf16)
+           : type == "s" ? std::optional(Precision::fp32)
+                         : std::nullopt;
   if (has({"bf16", "bfloat16", "nvjet_t"}))
     return Precision::bf16;
   if (has({"tf32"}))
@@ -120,7 +137,7 @@ double own_variation(const Trace& trace, const Steps& steps)
     const TraceStep& step = steps.list[i];
     if (!step.followed)
       continue;
-    const RecordedStep parts = take_apart(trace, step, true);
+    const RecordedStep parts = take_apart(trace, step, [](const DeviceWork&) { return true; });
     times.push_back(step.period() - parts.input - parts.copy);
   }
   if (times.size() < 3)
@@ -176,7 +193,11 @@ std::optional<Precision> precision_of(const Trace& trace, const TraceStep& step)
 RecordedModel recorded_model(const Trace& trace, const Steps& steps, const RecordedOptions& options)
 {
   const TraceStep& step = steps.list[steps.typical];
-  RecordedStep recorded = take_apart(trace, step, !options.gradients_only);
+  RecordedStep recorded = take_apart(trace, step, [&](const DeviceWork& work) {
+    return options.gradients_only
+               ? seen_collective(trace, work).kind == "all-reduce"
+               : is_simulated(trace, work, options.ranks_follow ? Sends::taken : Sends::left_out);
+  });
   RecordedModel model;
   model.notes = trace.notes;
   tell(steps, recorded, model.notes);

@@ -1,7 +1,5 @@
 #include "models/traces/recorded_step.hpp"
 
-#include "models/traces/seen_collective.hpp"
-
 #include <algorithm>
 
 namespace foretrain::models {
@@ -15,7 +13,8 @@ constexpr double kTailOfInput = 0.05;  // share of a step
 
 class Cutter {
 public:
-  Cutter(const Trace& trace, const TraceStep& step, bool all_collectives)
+  Cutter(const Trace& trace, const TraceStep& step,
+         const std::function<bool(const DeviceWork&)>& simulated)
       : trace_(trace), step_(step)
   {
     std::vector<Span> exchanges;
@@ -23,8 +22,7 @@ public:
     std::vector<Span> loader;
     for (const StepWork& work : step.work) {
       const DeviceWork& w = trace.work[work.index];
-      if (w.kind == KernelClass::collective &&
-          (all_collectives || seen_collective(trace, w).kind == "all-reduce"))
+      if (w.kind == KernelClass::collective && simulated(w))
         exchanges.push_back({w.start, w.finish});
       else if (copies_input(trace, w))
         copies.push_back({w.start, w.finish});
@@ -53,10 +51,26 @@ public:
       for (MeasuredStretch& stretch : *stretches)
         judge(stretch);
     judge(result_.optimizer);
+    for (const Copied& copy : copied_)
+      copy.in(result_).idle += Seconds(copy.seconds);
     return std::move(result_);
   }
 
 private:
+  // Time of a stretch in which nothing but copies over the bus ran.
+  struct Copied {
+    TrainingPhase phase;
+    std::size_t stretch;
+    double seconds;
+
+    MeasuredStretch& in(RecordedStep& step) const
+    {
+      return phase == TrainingPhase::optimizer ? step.optimizer
+             : phase == TrainingPhase::forward ? step.forward[stretch]
+                                               : step.backward[stretch];
+    }
+  };
+
   MeasuredStretch& stretch_of(const StepWork& item)
   {
     if (item.phase == TrainingPhase::optimizer)
@@ -120,6 +134,11 @@ private:
     cursor_ = std::max(cursor_, finish);
     result_.busy += busy;
     ++stretch.kernels;
+    if (copies_over_the_bus(trace_, work)) {
+      const auto& all = item.phase == TrainingPhase::forward ? result_.forward : result_.backward;
+      copied_.push_back({item.phase, all.empty() ? 0 : all.size() - 1, busy});
+      return;
+    }
     (work.kind == KernelClass::product ? stretch.product : stretch.memory) += Seconds(busy);
   }
 
@@ -154,6 +173,7 @@ private:
   const TraceStep& step_;
   std::vector<Span> exchanges_, copies_, loader_;
   RecordedStep result_;
+  std::vector<Copied> copied_;
   double cursor_ = 0;
   std::size_t next_gradient_ = 0;
   bool closed_ = false;
@@ -161,15 +181,22 @@ private:
 
 } // namespace
 
+bool copies_over_the_bus(const Trace& trace, const DeviceWork& work)
+{
+  return work.kind == KernelClass::copy &&
+         trace.name_of(work.name).find("DtoD") == std::string::npos;
+}
+
 bool copies_input(const Trace& trace, const DeviceWork& work)
 {
   return work.kind == KernelClass::copy && work.bytes >= kLargeCopy &&
          trace.name_of(work.name).find("HtoD") != std::string::npos;
 }
 
-RecordedStep take_apart(const Trace& trace, const TraceStep& step, bool all_collectives)
+RecordedStep take_apart(const Trace& trace, const TraceStep& step,
+                        const std::function<bool(const DeviceWork&)>& simulated)
 {
-  return Cutter(trace, step, all_collectives).cut();
+  return Cutter(trace, step, simulated).cut();
 }
 
 } // namespace foretrain::models

@@ -4,6 +4,8 @@
 #include "models/networks/measured_spec.hpp"
 #include "models/traces/steps.hpp"
 
+#include <functional>
+
 namespace foretrain::models {
 
 struct RecordedStep {
@@ -17,11 +19,16 @@ struct RecordedStep {
   double busy = 0; // any kernel ran, collectives and copies of the batch left out
 };
 
-/// What the device waited for collectives counts as `exposed`: for all-reduces alone, or for all of
-/// them where they are simulated anew.
-RecordedStep take_apart(const Trace& trace, const TraceStep& step, bool all_collectives = false);
+/// What the device waited for collectives counts as `exposed` where they are simulated anew, else
+/// as idle time of the stretches.
+RecordedStep take_apart(const Trace& trace, const TraceStep& step,
+                        const std::function<bool(const DeviceWork&)>& simulated);
 
 /// Whether work is a copy of input: from the host, of a size that counts.
 bool copies_input(const Trace& trace, const DeviceWork& work);
+
+/// Whether work is a copy that leaves the device or comes from outside: no other GPU makes it
+/// quicker.
+bool copies_over_the_bus(const Trace& trace, const DeviceWork& work);
 
 } // namespace foretrain::models

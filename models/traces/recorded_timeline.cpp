@@ -21,6 +21,7 @@ struct Segment {
   double start = 0, finish = 0;
   KernelClass kind = KernelClass::memory;
   bool idle = false;
+  bool over_the_bus = false;
   int kernels = 0;
   std::string phase;
   std::vector<int> after; // exchanges
@@ -86,7 +87,8 @@ private:
       add_gap(start, call_of(trace_, work) == nullptr ? -1e300 : item.launched, phase);
     const double begin = std::max(start, cursor_);
     if (finish > begin)
-      segments_.push_back({begin, finish, work.kind, false, 1, phase, {}});
+      segments_.push_back(
+          {begin, finish, work.kind, false, copies_over_the_bus(trace_, work), 1, phase, {}});
     else if (!segments_.empty())
       ++segments_.back().kernels;
     cursor_ = std::max(cursor_, finish);
@@ -102,14 +104,14 @@ private:
   void add_idle(double from, double to, const std::string& phase)
   {
     if (to > from)
-      segments_.push_back({from, to, KernelClass::memory, true, 0, phase, {}});
+      segments_.push_back({from, to, KernelClass::memory, true, false, 0, phase, {}});
   }
 
   // The device does nothing until `until`, when work that was launched at `launched` begins; work
   // whose launch is unknown counts as launched before.
   void add_gap(double until, double launched, const std::string& phase)
   {
-    Segment wait{cursor_, cursor_, KernelClass::memory, true, 0, phase, {}};
+    Segment wait{cursor_, cursor_, KernelClass::memory, true, false, 0, phase, {}};
     for (std::size_t e = 0; e < exchanges_.size(); ++e) {
       const RecordedExchange& exchange = exchanges_[e];
       if (exchange.finish > cursor_ && exchange.finish <= until + kSame &&
@@ -156,8 +158,14 @@ private:
       const double at = trace_.work[first->index].start;
       if (at >= finish_)
         continue;
-      segments_.push_back(
-          {at, at, KernelClass::memory, true, 0, phase_name(first->phase), {static_cast<int>(e)}});
+      segments_.push_back({at,
+                           at,
+                           KernelClass::memory,
+                           true,
+                           false,
+                           0,
+                           phase_name(first->phase),
+                           {static_cast<int>(e)}});
     }
     std::stable_sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) {
       return a.start < b.start || (a.start == b.start && a.finish < b.finish);
@@ -193,6 +201,8 @@ private:
           work.kernels > 3 &&
           work.idle > kHostBoundPiece * (work.product + work.memory + work.idle);
     }
+    for (const auto& [piece, time] : copied_)
+      line_.pieces[piece].work.idle += Seconds(time);
     return std::move(line_);
   }
 
@@ -219,6 +229,10 @@ private:
       if (exchange < started_) // an exchange that ended in the step before is none of this one's
         piece.after.push_back(exchange);
     piece.work.kernels += segment.kernels;
+    if (segment.over_the_bus) {
+      copied_.emplace_back(line_.pieces.size() - 1, time);
+      return;
+    }
     (segment.idle                           ? piece.work.idle
      : segment.kind == KernelClass::product ? piece.work.product
                                             : piece.work.memory) += Seconds(time);
@@ -232,6 +246,7 @@ private:
   std::vector<double> stream_waits_;
   std::vector<Segment> segments_;
   MeasuredLine line_;
+  std::vector<std::pair<std::size_t, double>> copied_; // of a piece: time of copies over the bus
   double begin_ = 0, finish_ = 0, cursor_ = 0, own_ = 0;
   int started_ = 0; // exchanges of the line so far
 };

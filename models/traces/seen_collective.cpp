@@ -47,9 +47,9 @@ double SeenCollective::bus_rate(double seconds) const
   if (bytes <= 0 || group < 2 || seconds <= 0)
     return 0;
   const double n = group;
-  const double factor = kind == "all-reduce"                    ? 2 * (n - 1) / n
-                        : kind == "broadcast" || kind == "send" ? 1
-                                                                : (n - 1) / n;
+  const double factor = kind == "all-reduce" ? 2 * (n - 1) / n
+                        : kind == "broadcast" || kind == "reduce" || kind == "send" ? 1
+                                                                                    : (n - 1) / n;
   return factor * bytes / seconds;
 }
 
@@ -95,6 +95,22 @@ std::vector<SeenMessage> seen_messages(const Trace& trace, const DeviceWork& wor
     for (auto it = first; it != trace.messages.end() && it->correlation == work.correlation; ++it)
       batch.push_back({it->sends, it->peer, it->bytes});
   return batch;
+}
+
+std::vector<int> members_of(const std::string& text, int group)
+{
+  std::vector<int> told = ranks_in(text);
+  const auto cut = text.find("...");
+  const std::vector<int> first = ranks_in(text.substr(0, cut));
+  if (cut == std::string::npos || first.size() < 2 || group <= static_cast<int>(told.size()))
+    return told;
+  const int stride = first[1] - first[0];
+  std::vector<int> all;
+  for (int i = 0; i < group; ++i)
+    all.push_back(first[0] + i * stride);
+  const bool goes_on = std::equal(first.begin(), first.end(), all.begin()) &&
+                       (told.size() == first.size() || told.back() == all.back());
+  return goes_on ? all : told;
 }
 
 std::vector<int> ranks_in(const std::string& text)

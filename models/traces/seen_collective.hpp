@@ -10,8 +10,9 @@
 namespace foretrain::models {
 
 struct SeenCollective {
-  std::string
-      kind; // "all-reduce", "all-to-all", "all-gather", "reduce-scatter", "broadcast", "send"
+  /// "all-reduce", "all-to-all", "all-gather", "reduce-scatter", "broadcast", "reduce", "gather",
+  /// "scatter", "send", "other".
+  std::string kind;
   double bytes = 0; // of the whole buffer of a rank; 0: not told
   int group = 0;    // ranks; 0: not told
   /// Bytes over the busiest link per second, as nccl-tests count them; 0 where that is not known.
@@ -34,5 +35,10 @@ std::vector<SeenMessage> seen_messages(const Trace& trace, const DeviceWork& wor
 
 /// "[0, 2, 4]": numbers of ranks.
 std::vector<int> ranks_in(const std::string& text);
+
+/// The ranks of a group of so many. PyTorch cuts lists of more than 30 ("[0, 8, ..., 248]"; before
+/// 2.5 "[0, 8, ...]"): they go on where those that are told are at equal distances. What can't be
+/// completed is returned as it is told.
+std::vector<int> members_of(const std::string& text, int group);
 
 } // namespace foretrain::models

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,10 +42,10 @@ KernelClass class_of(const std::string& kernel)
     if (has(part))
       return KernelClass::memory;
   for (const char* part :
-       {"gemm",  "conv",   "cudnn",     "winograd", "cutlass", "xmma",   "wgrad",
-        "dgrad", "scudnn", "hmma",      "s884",     "s1688",   "s16816", "884",
-        "flash", "fmha",   "attention", "cgemm",    "gemv",    "matmul", "dot_kernel",
-        "_mm_",  "nvjet",  "cublas",    "tensorop"})
+       {"gemm",      "conv",  "cudnn",    "winograd", "cutlass",    "xmma",     "wgrad", "dgrad",
+        "scudnn",    "hmma",  "s884",     "s1688",    "s16816",     "884",      "flash", "fmha",
+        "attention", "cgemm", "gemv",     "matmul",   "dot_kernel", "_mm_",     "nvjet", "cublas",
+        "tensorop",  "cijk_", "attn_fwd", "attn_bwd", "triton_tem", "triton_mm"})
     if (has(part))
       return KernelClass::product;
   return KernelClass::memory;
@@ -103,6 +104,17 @@ void tell_carriers(Trace& trace)
                    });
 }
 
+void tell_devices(Trace& trace)
+{
+  std::set<int> devices;
+  for (const DeviceWork& work : trace.work)
+    devices.insert(work.device);
+  if (devices.size() > 1)
+    trace.notes.push_back(fmt::format("the recording holds work of {} devices: that of device {}, "
+                                      "which did most, is taken, the others' is left out",
+                                      devices.size(), busiest_device(trace)));
+}
+
 } // namespace
 
 void finish_trace(Trace& trace)
@@ -114,6 +126,7 @@ void finish_trace(Trace& trace)
   std::stable_sort(trace.stretches.begin(), trace.stretches.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
   tell_carriers(trace);
+  tell_devices(trace);
   std::size_t launched = 0;
   std::size_t early = 0;
   std::vector<double> ahead;

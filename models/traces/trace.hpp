@@ -14,7 +14,8 @@ enum class KernelClass { product, memory, collective, copy };
 /// "product", "memory", ...
 const char* name_of(KernelClass kind);
 
-/// By the names that cuBLAS, cuDNN, CUTLASS, PyTorch, Triton, NCCL and RCCL give their kernels.
+/// By the names that cuBLAS, cuDNN, CUTLASS, Tensile, PyTorch, Triton, NCCL and RCCL give their
+/// kernels.
 KernelClass class_of(const std::string& kernel);
 
 struct DeviceWork {

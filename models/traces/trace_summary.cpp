@@ -39,7 +39,7 @@ Spans spans_of(const Trace& trace, const std::vector<TraceStep>& steps)
       const DeviceWork& work = trace.work[item.index];
       const Span span{work.start, work.finish};
       (work.kind == KernelClass::collective ? spans.exchange
-       : copies_input(trace, work)          ? spans.copy
+       : copies_over_the_bus(trace, work)   ? spans.copy
                                             : spans.compute)
           .push_back(span);
       spans.all.push_back(span);
@@ -87,7 +87,7 @@ void add_times(TraceSummary& sum, const Trace& trace, const std::vector<TraceSte
   Spans spans = spans_of(trace, steps);
   std::vector<Span> windows;
   for (const TraceStep& step : steps)
-    windows.push_back({step.start, step.finish});
+    windows.push_back(window_of(step));
   windows = merged(std::move(windows));
   for (auto* list : {&spans.compute, &spans.exchange, &spans.copy, &spans.all, &spans.loader})
     *list = within(*list, windows);
@@ -265,6 +265,7 @@ void add_slowdowns(TraceSummary& sum, const Trace& trace, const std::vector<Trac
 void add_launches(TraceSummary& sum, const Trace& trace)
 {
   std::map<int, double> last; // end of the stream's last work
+  std::map<int, double> busy; // end of what the device has begun
   std::vector<double> gaps;
   std::vector<double> delays;
   for (const DeviceWork& work : trace.work) {
@@ -273,9 +274,11 @@ void add_launches(TraceSummary& sum, const Trace& trace)
     if (!first && gap >= 0 && gap < kAtOnce)
       gaps.push_back(gap);
     const Call* call = call_of(trace, work);
-    if (!first && call != nullptr && call->start > at->second && work.start > call->start)
+    double& done = busy[work.device];
+    if (!first && call != nullptr && call->start > done && work.start > call->start)
       delays.push_back(work.start - call->start);
     at->second = std::max(at->second, work.finish);
+    done = std::max(done, work.finish);
   }
   sum.gap = median(std::move(gaps));
   sum.launch_delay = median(std::move(delays));

@@ -82,7 +82,7 @@ def parameters(kind: str | None = None, name: Path | None = None) -> list[Record
 
 def import_model(files: Path | Iterable[Path], *, name: str | None = None, batch: int | None = None,
                  ranks: int | None = None, like: str | None = None, gpu: str | None = None,
-                 exchanges: str | None = None) -> dict[str, Any]:
+                 exchanges: str | None = None, steps: int | None = None) -> dict[str, Any]:
     """Read a model of another program: Hugging Face's config.json, a PyTorch trace, Chakra, ONNX, an operator table.
 
     Args:
@@ -93,12 +93,14 @@ def import_model(files: Path | Iterable[Path], *, name: str | None = None, batch
         like: a bundled network that it is like.
         gpu: preset of the GPU that it was recorded on.
         exchanges: how exchanges are taken over (docs/traces.md).
+        steps: that an operator table sums up; one if not given.
 
     Returns:
         The model, to be named inside an experiment (`"model": imported`) or written to a file.
     """
     listed = [files] if isinstance(files, (str, PathLike)) else list(files)
-    words = plain_options({"name": name, "batch": batch, "ranks": ranks, "like": like, "gpu": gpu, "exchanges": exchanges})
+    words = plain_options({"name": name, "batch": batch, "ranks": ranks, "like": like, "gpu": gpu, "exchanges": exchanges,
+                           "steps": steps})
     imported: dict[str, Any] = json.loads(_told("model", "import", *[fspath(file) for file in listed], *words))
     return imported
 

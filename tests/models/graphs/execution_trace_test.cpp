@@ -1,4 +1,5 @@
 // PyTorch's execution traces: shapes of the forward pass of one step.
+#include "models/graphs/aten_operator.hpp"
 #include "models/graphs/execution_trace.hpp"
 #include "models/networks/network.hpp"
 #include "sim/base/error.hpp"
@@ -86,6 +87,24 @@ TEST_CASE("one forward pass is taken, each operator once, per sample")
   const Network network =
       load_network(Value(parse_document(graph_json(graph, "made", "test").dump(), "made.json")));
   CHECK(totals(network).parameters == 432 + 163850);
+}
+
+TEST_CASE("a product that adds a vector has weights, one that adds a matrix has none")
+{
+  const auto weights = [](const AtenShape& added) {
+    return weight_inputs({"aten::addmm", {added, {64, 512}, {512, 256}}, {{64, 256}}, {}, 1});
+  };
+  CHECK(weights({256}) == std::vector<std::size_t>{0, 2});
+  CHECK(weights({64, 256}).empty());
+  std::string text = MadeExecution().text();
+  const std::string linear = "[[8,16384],[10,16384],[10]]";
+  for (auto at = text.find(linear); at != std::string::npos; at = text.find(linear))
+    text.replace(at, linear.size(), "[[10],[8,16384],[16384,10]]");
+  for (auto at = text.find("aten::linear"); at != std::string::npos; at = text.find("aten::linear"))
+    text.replace(at, 12, "aten::addmm");
+  const ImportedGraph graph = read_execution(text);
+  CHECK(graph.operators[2].gemm == std::vector<int>{1, 1, 10, 16384});
+  CHECK(graph.operators[2].gradients == std::vector<int>{10, 163840});
 }
 
 TEST_CASE("what an execution trace does not tell is one clear line")

@@ -62,7 +62,7 @@ TEST_CASE("a recorded step is taken apart into what was put in")
   const TraceStep& step = steps.list[steps.typical];
   CHECK(step.followed);
   CHECK(step.period() == Approx(1000e-6).epsilon(1e-3));
-  const RecordedStep recorded = take_apart(trace, step);
+  const RecordedStep recorded = take_apart(trace, step, [](const DeviceWork&) { return true; });
   REQUIRE(recorded.forward.size() == 1);
   CHECK(recorded.forward[0].product.value() == Approx(200e-6).epsilon(1e-3));
   REQUIRE(recorded.backward.size() == 2);
@@ -148,6 +148,10 @@ TEST_CASE("the precision of products is what their names tell")
   CHECK(!precision({"some_gemm"})); // not taken for single precision
   CHECK(!precision({"some_gemm", "some_gemm", "some_gemm", "some_gemm", "volta_sgemm"}));
   CHECK(!precision({"nvjet_qqtst_128x128"})); // 8 bits
+  CHECK(precision({"Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8"}) == sim::Precision::fp16);
+  CHECK(precision({"Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV"}) == sim::Precision::bf16);
+  CHECK(precision({"Cijk_Ailk_Bjlk_SB_MT64x64x16"}) == sim::Precision::fp32);
+  CHECK(!precision({"Cijk_Alik_Bljk_F8BS_BH_MT256x256x64"}));
 }
 
 TEST_CASE("a stretch that launches limit does not shrink with the device")
@@ -190,6 +194,8 @@ TEST_CASE("what is no trace ends in one clear line")
   CHECK_THAT(problem_of("{\"traceEvents\": []}"), Catch::Contains("holds no events"));
   CHECK_THAT(problem_of("hello"), Catch::Contains("malformed JSON"));
   CHECK_THROWS_AS(read_kineto("/nonexistent"), ConfigError);
+  CHECK_THAT(problem_of("[{\"ph\": \"X\", \"name\": \"a\", \"args\": {\"b\": inf}}]"),
+             Catch::Contains("is damaged near byte 41") && Catch::Contains("are no JSON"));
   CHECK_THROWS_AS(find_steps(read("[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1}]")),
                   ConfigError);
 }
@@ -234,6 +240,57 @@ TEST_CASE("a summary adds up to the step and knows what a collective hid")
   CHECK(sum.collectives[0].bytes == 1e6);
   CHECK(sum.collectives[0].seconds == Approx(300e-6).epsilon(1e-3)); // of the one that did not wait
   CHECK(sum.collectives[0].bus_rate == Approx(1e6 / 300e-6).epsilon(1e-3));
+}
+
+TEST_CASE("copies over the bus are no computing, and no other GPU makes them quicker")
+{
+  const auto copying = [](const char* name) {
+    MadeTrace trace;
+    for (int s = 0; s < 3; ++s) {
+      const double t = 1000.0 * s;
+      trace.host("user_annotation", "ProfilerStep#" + std::to_string(s), 1, t, 999);
+      trace.kernel("volta_sgemm_128x64_nn", 1, t + 10, t + 20, 200);
+      trace.kernel(name, 1, t + 15, t + 220, 300, {{"bytes", 3e6}}, "gpu_memcpy");
+      trace.kernel("volta_sgemm_128x64_nn", 1, t + 18, t + 420, 200); // 100 us beside the copy
+    }
+    return read(trace.text());
+  };
+  for (const char* name : {"Memcpy DtoH (Device -> Pinned)", "Memcpy PtoP (Device -> Device)"}) {
+    CAPTURE(name);
+    const Trace trace = copying(name);
+    const TraceSummary sum = summarise(trace);
+    CHECK(sum.compute == Approx(400e-6).epsilon(1e-6));
+    CHECK(sum.copies == Approx(200e-6).epsilon(1e-6));
+    const RecordedModel model = recorded_model(trace, find_steps(trace), {});
+    const Json& forward = model.json["measured"]["forward"][0];
+    CHECK(forward["memory"] == "0 us");
+    CHECK(forward["product"] == "300 us"); // the second one's last 100 us come after the copy
+    CHECK(forward["idle"] == "300 us");
+    CHECK_FALSE(forward.contains("host_bound"));
+  }
+  CHECK(summarise(copying("Memcpy DtoD (Device -> Device)")).copies == 0);
+}
+
+TEST_CASE("a launch delay is of kernels that found the device idle")
+{
+  MadeTrace trace;
+  trace.host("user_annotation", "ProfilerStep#0", 1, 0, 999);
+  trace.kernel("volta_sgemm_128x64_nn", 1, 10, 20, 200);
+  trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, 12, 215, 10, {{"stream", 20}});
+  trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, 112, 315, 10, {{"stream", 20}}); // beside it
+  trace.kernel("volta_sgemm_128x64_nn", 1, 400, 430, 200);
+  CHECK(summarise(read(trace.text())).launch_delay == Approx(30e-6).epsilon(1e-3));
+}
+
+TEST_CASE("a recording of two devices says whose work it takes")
+{
+  MadeTrace trace = made_steps(2);
+  trace.kernel("volta_sgemm_128x64_nn", 1, 500, 600, 10);
+  trace.events.back()["args"]["device"] = 1;
+  const auto notes = summarise(read(trace.text())).notes;
+  REQUIRE(notes.size() == 1);
+  CHECK_THAT(notes[0], Catch::Contains("of 2 devices: that of device 0"));
+  CHECK(summarise(read(made_steps(2).text())).notes.empty());
 }
 
 TEST_CASE("a step of a summary lasts until the next one begins, as an imported one does")
@@ -301,6 +358,25 @@ TEST_CASE("numbers that no whole number holds become the nearest that does")
   CHECK(read_back.world == std::numeric_limits<int>::max());
   CHECK(read_back.work.back().stream == std::numeric_limits<int>::max());
   CHECK(read_back.work.back().correlation == -(std::int64_t{1} << 53));
+}
+
+TEST_CASE("an event without a duration is left out, and told")
+{
+  for (const Json& lasts : {Json(), Json("long"), Json("")}) {
+    MadeTrace trace = made_steps(2);
+    trace.events.back()["dur"] = lasts;
+    const auto notes = read(trace.text()).notes;
+    REQUIRE(notes.size() == 1);
+    CHECK_THAT(notes[0], Catch::Contains("1 events have no usable time"));
+  }
+}
+
+TEST_CASE("products of AMD's libraries and of Triton are products")
+{
+  for (const char* name : {"Cijk_Ailk_Bljk_HHS_BH_MT128x128x16_MI32x32x8", "attn_fwd",
+                           "_attn_bwd_dkdv", "triton_tem_fused_addmm_3", "triton_mm"})
+    CHECK(class_of(name) == KernelClass::product);
+  CHECK(class_of("triton_poi_fused_add_3") == KernelClass::memory);
 }
 
 TEST_CASE("what unpacks to far more than a trace does is refused, also by its members together")

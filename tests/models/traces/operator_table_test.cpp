@@ -12,10 +12,10 @@ namespace {
 
 using namespace models;
 
-ImportedTable table_of(const std::string& text)
+ImportedTable table_of(const std::string& text, std::optional<int> steps = {})
 {
   const TemporaryFile file(text, ".csv");
-  return import_operator_table(file.path());
+  return import_operator_table(file.path(), {}, steps);
 }
 
 std::string table_problem(const std::string& text)
@@ -38,13 +38,18 @@ TEST_CASE("a table's times go by class and phase")
 
 TEST_CASE("what nsys stats prints is such a table and units stand in headers or values")
 {
-  const Json nsys = table_of("Processing report...\n\n"
-                             "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
-                             "80.0,\"4,000,000\",4,1000000.0,\"void sgemm<int, 4>(float)\"\n"
-                             "20.0,1000000,10,100000.0,elementwise_kernel\n")
-                        .measured;
-  CHECK(nsys["step"] == "5000 us");
-  CHECK(nsys["forward"][0]["product"] == "4000 us");
+  const char* const printed = "Processing report...\n\n"
+                              "Time (%),Total Time (ns),Instances,Avg (ns),Name\n"
+                              "80.0,\"4,000,000\",4,1000000.0,\"void sgemm<int, 4>(float)\"\n"
+                              "20.0,1000000,10,100000.0,elementwise_kernel\n";
+  const ImportedTable nsys = table_of(printed);
+  CHECK(nsys.measured["step"] == "5000 us");
+  CHECK(nsys.measured["forward"][0]["product"] == "4000 us");
+  CHECK_THAT(nsys.notes.at(2), Catch::Contains("--steps N"));
+  const ImportedTable of_two = table_of(printed, 2);
+  CHECK(of_two.measured["step"] == "2500 us");
+  CHECK(of_two.measured["forward"][0]["kernels"] == 7);
+  CHECK(of_two.notes.size() == nsys.notes.size() - 1);
   const Json json =
       table_of("[{\"name\": \"sgemm\", \"count\": 3, \"time\": \"1.5 ms\"}]").measured;
   CHECK(json["step"] == "4500 us");

@@ -177,6 +177,65 @@ TEST_CASE("groups are told by their ranks and what cannot be simulated is told")
   CHECK(measured_exchanges(rank.alone.exchanges, 4)[0].group == 0); // all of the job
 }
 
+TEST_CASE("lists of ranks that PyTorch cut go on at their distance")
+{
+  const auto all = [](int first, int stride, int group) {
+    std::vector<int> ranks;
+    for (int i = 0; i < group; ++i)
+      ranks.push_back(first + i * stride);
+    return ranks;
+  };
+  CHECK(members_of("[0, 8, 16, ..., 248]", 32) == all(0, 8, 32));
+  CHECK(members_of("[3, 11, 19, ...]", 32) == all(3, 8, 32));
+  CHECK(members_of("[0, 2, 4]", 3) == all(0, 2, 3));
+  using Ranks = std::vector<int>; // what does not go on is as it is told
+  CHECK(members_of("[0, 8, 16, ..., 247]", 32) == Ranks{0, 8, 16, 247});
+  CHECK(members_of("[0, 8, 17, ...]", 32) == Ranks{0, 8, 17});
+  CHECK(members_of("[0, 8]", 32) == Ranks{0, 8});
+  CHECK(members_of("[0, ...]", 32) == Ranks{0});
+}
+
+TEST_CASE("a group whose ranks are told in part counts as neighbours, and it is told")
+{
+  const auto notes_of = [](const char* ranks, int group) {
+    MadeTrace trace;
+    trace.world = 8;
+    trace.host("user_annotation", "ProfilerStep#0", 1, 0, 999);
+    trace.kernel("volta_sgemm_128x64_nn", 1, 10, 20, 100);
+    trace.kernel("ncclDevKernel_AllReduce_Sum_f32", 1, 15, 120, 50,
+                 message("allreduce", 1000, 1000, group, ranks));
+    const Trace read = read_made(trace);
+    const RecordedExchanges found = find_exchanges(read, find_steps(read).list[0]);
+    REQUIRE(found.list.size() == 1);
+    CHECK(found.list[0].stride == 1);
+    return found.notes;
+  };
+  for (const char* ranks : {"", "[0, 1, 2]"})
+    CHECK_THAT(notes_of(ranks, 4).at(0), Catch::Contains("1 collectives are of some of the ranks"));
+  CHECK(notes_of("[0, 1, 2, 3]", 4).empty());
+  CHECK(notes_of("", 8).empty()); // all of them
+}
+
+TEST_CASE("what the device waited for collectives that are not simulated stays as idle time")
+{
+  const auto model_of = [](const char* type, const char* kernel) {
+    MadeTrace trace = made_steps(4);
+    for (int s = 0; s < 4; ++s) // from the last kernel of backward to the optimizer's, and in it
+      trace.kernel(kernel, 2, 1000.0 * s + 70, 1000.0 * s + 720, 100,
+                   {{"stream", 20}, {"In msg nelems", 1000}, {"Group size", 2}, {"dtype", type}});
+    const Trace read = read_made(trace);
+    return recorded_model(read, find_steps(read), {});
+  };
+  const RecordedModel untold = model_of("Strange", "ncclKernel_AllReduce");
+  CHECK(untold.json["measured"]["optimizer"]["idle"] == "0 us");
+  CHECK(untold.json["measured"].count("exchanges") == 0);
+  CHECK_THAT(untold.notes.back(), Catch::Contains("1 all-reduce kernels whose size is not told"));
+  CHECK(model_of("Float", "ncclKernel_AllReduce").json["measured"]["exchanges"][0]["size"] ==
+        "4000 B");
+  CHECK(model_of("Strange", "ncclDevKernel_AllReduce_Sum_f16_RING_LL")
+            .json["measured"]["exchanges"][0]["size"] == "2000 B");
+}
+
 TEST_CASE("the model of a recording holds its exchanges and reads back")
 {
   const Trace trace = read_made(exchanging(4, 150));
