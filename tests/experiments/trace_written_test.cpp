@@ -47,8 +47,8 @@ TEST_CASE("a trace of data-parallel training is the step that was predicted", "[
   const Told told(R"({"name": "j", "model": "vgg16", "batch_per_gpu": 64, "gpus": 8,
     "framework": {"extends": "tensorflow-horovod", "step_variation": 0, "step_overhead": "1 ms"}})");
   CHECK(told.summary.steps == 1);
-  // What the framework does between steps stands in none of them.
-  CHECK_THAT(told.summary.step, Catch::Matchers::WithinAbs(told.job.step_time.median - 1e-3, 1e-8));
+  CHECK_THAT(told.summary.step, Catch::Matchers::WithinAbs(told.job.step_time.median, 1e-8));
+  CHECK(told.summary.idle > 1e-3); // what the framework does between steps
   // Every gradient in single precision, once: VGG-16 with 1001 classes.
   double bytes = 0;
   for (const auto& one : told.summary.collectives) {

@@ -142,7 +142,9 @@ private:
   }
 
   // Halves a group that changes the rates by so much, until each variable that does is alone. What
-  // one half does not explain is the other's, which is so found without a run.
+  // one half does not explain is the other's, which is so found without a run; where one half
+  // explains all the other is looked at, too: together the first may hide it, as where a limit
+  // moves on.
   void look_into(const Group& group, const LogRates& changes)
   {
     if (group.size() == 1 || too_little(changes))
@@ -155,10 +157,10 @@ private:
     LogRates of_second = changes;
     for (std::size_t i = 0; i < changes.size(); ++i)
       of_second[i] -= of_first[i];
-    if (second.size() == 1 && !too_little(of_second))
-      measure(second);
-    else
-      look_into(second, of_second);
+    const bool hidden = too_little(of_second) && !too_little(of_first);
+    if (hidden || (second.size() == 1 && !too_little(of_second)))
+      of_second = measure(second);
+    look_into(second, of_second);
   }
 
   const Point& point_;

@@ -198,8 +198,9 @@ private:
       Variable variable{"", use.kind, {}, line.spread};
       for (const std::string& pointer : calibration::pointers_in(use.value.json(), line))
         put(variable, use, pointer);
+      const bool as_below = use.value.json().contains("over"); // a layer has what it stands on has
       for (const std::string& pointer : line.pointers) // what the file leaves to its default
-        if ((line.defaults || pointer.rfind('/') == 0) &&
+        if (!as_below && (line.defaults || pointer.rfind('/') == 0) &&
             !use.value.json().contains(Json::json_pointer(pointer)))
           put(variable, use, pointer);
       keep_of(use, ": " + line.name, std::move(variable));
