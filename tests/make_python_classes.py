@@ -39,9 +39,10 @@ def identifier(key):
 class Classes:
     """Classes for the objects of schemas: equal ones share a class, others of a key get their parent's name before."""
 
-    def __init__(self, names, write):
+    def __init__(self, names, write, sequence):
         self.names = dict(names)  # class -> its schema
         self.write = write
+        self.sequence = sequence  # annotation of arrays
         self.text = []
 
     def name_for(self, key, parent, schema):
@@ -61,7 +62,7 @@ class Classes:
         kind = schema.get("type")
         if kind == "array":
             inner, name = self.type_of(singular(key), parent, schema["items"])
-            return f"list[{inner}]", name
+            return self.sequence.format(inner), name
         if kind == "object" and "properties" in schema:
             name = "Range" if schema["properties"].keys() - set(FREE_TEXT) == RANGE else self.name_for(key, parent, schema)
             return name, name
@@ -104,9 +105,7 @@ def builder(classes, name, schema):
         annotation, inner = classes.type_of(key, name, member)
         if inner:
             annotation = annotation.replace(inner, f"{inner} | dict[str, Any]")
-        if member.get("type") == "array":
-            annotation = annotation.replace("list[", "Sequence[", 1)
-        elif "x-preset" in member:
+        if member.get("type") != "array" and "x-preset" in member:
             annotation = "str | Path | dict[str, Any]"
         if key in schema.get("required", ()) and schema.get("title") not in BUILT:
             required.append(f"    {identifier(key)}: {annotation}\n")
@@ -137,9 +136,9 @@ def result(classes, name, schema):
     return (f"\n\nclass {name}(Record):\n" + documented(schema, sentence(schema, name)) + "\n" + "".join(lines) + constants)
 
 
-def module(doc, imports, program, schemas, write):
+def module(doc, imports, program, schemas, write, sequence):
     roots = {camel(name): "" for name in schemas}
-    classes = Classes(roots, write)
+    classes = Classes(roots, write, sequence)
     for name in schemas:
         schema = schema_of(program, name)
         classes.text.append(write(classes, camel(name), schema))
@@ -154,11 +153,11 @@ def main():
             "Files that foretrain reads, as classes that an editor completes.",
             "from __future__ import annotations\n\nfrom collections.abc import Sequence\nfrom dataclasses import dataclass\n"
             "from pathlib import Path\nfrom typing import Any, Literal\n\nfrom .builder import Builder\n",
-            program, BUILT, builder),
+            program, BUILT, builder, "Sequence[{}]"),
         "results.py": module(
             "Answers of foretrain that have a schema, as classes that an editor completes.",
             "from __future__ import annotations\n\nfrom typing import Any, Literal\n\nfrom .values import Range, Record\n",
-            program, ANSWERED, result),
+            program, ANSWERED, result, "tuple[{}, ...]"),
     }
     status = 0
     for name, text in written.items():

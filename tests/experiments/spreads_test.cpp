@@ -286,6 +286,26 @@ TEST_CASE("presets that say the same vary together, named or written out", "[unc
   CHECK(written.uncertainty->parts.size() == named.uncertainty->parts.size());
 }
 
+TEST_CASE("a layer's copies are those of what it stands on, and vary with them", "[uncertainty]")
+{
+  const LogFolder folder;
+  const auto copies_of = [&](const Json& network) {
+    Json json = experiment(8, true);
+    json["stack"] = {{"host", "bare-metal"}, {"network", network}};
+    const auto loaded = load_experiment(folder.write("e.json", json.dump()), {});
+    std::vector<std::string> names;
+    for (const Variable& v : variables_of(resolve(loaded.points[0]), loaded.points[0]))
+      if (v.kind == "network" && v.at.front().pointer == "/copy_rate")
+        names.push_back(v.name);
+    return names;
+  };
+  const std::vector<std::string> below{"network host-network: copies of the transport"};
+  CHECK(copies_of("flannel-vxlan") == below);
+  CHECK(copies_of("host-network") == below);
+  const Json own = {{"extends", "flannel-vxlan"}, {"copy_rate", "9 GB/s"}};
+  CHECK(copies_of(own).size() == 2);
+}
+
 TEST_CASE("a preset may state spreads of its own", "[uncertainty]")
 {
   const LogFolder folder;

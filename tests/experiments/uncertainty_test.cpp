@@ -3,7 +3,9 @@
 
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/predict.hpp"
+#include "experiments/run/keep/range.hpp"
 #include "experiments/run/scenario.hpp"
+#include "experiments/run/uncertainty/linear_effects.hpp"
 #include "experiments/run/uncertainty/linear_spreads.hpp"
 #include "experiments/run/uncertainty/uncertain_variables.hpp"
 #include "experiments/spec/resolve.hpp"
@@ -60,6 +62,33 @@ TEST_CASE("each cause is found as if it had been varied by itself", "[uncertaint
     found += searched && std::abs(change) > 2e-4 ? 1 : 0;
   }
   CHECK(found >= 3);
+}
+
+TEST_CASE("no cause is hidden by another that reaches the same limit", "[uncertainty][closed-form]")
+{
+  constexpr double kSpread = 0.1;
+  std::vector<Variable> variables;
+  for (const char* name : {"large", "idle", "small", "idle too"}) {
+    Variable variable{name, "network", {}, kSpread};
+    variable.at.push_back({std::string("/") + name, {1, "", 1}, 0, 1e9});
+    variables.push_back(variable);
+  }
+  // Either half of the four makes it no shorter than 1.
+  const RatesOf rates = [](const Point& at, bool) {
+    std::map<std::string, double> is{{"/large", 1}, {"/small", 1}};
+    if (at.document->overlay)
+      for (const OverlayEntry& entry : at.document->overlay->entries)
+        is[entry.pointer] = entry.value.get<double>();
+    return LogRates{-std::log(std::max(1.0, 0.9 / is["/large"] + 0.15 / is["/small"]))};
+  };
+  const LinearEffects effects =
+      linear_effects({{}, std::make_shared<Document>(), nullptr}, rates, variables);
+  const double shift = half_width(0.9) * kSpread;
+  const double small = std::log(1.05 / (0.9 + 0.15 * std::exp(-shift)));
+  CHECK_THAT(effects.more[0].front(), WithinRel(std::log(1.05) * kSpread / shift, 1e-9));
+  CHECK_THAT(effects.more[2].front(), WithinRel(small * kSpread / shift, 1e-9));
+  CHECK(effects.more[1].front() == 0);
+  CHECK(effects.more[3].front() == 0);
 }
 
 TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertainty][long]")

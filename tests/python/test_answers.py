@@ -1,8 +1,12 @@
 """Answers are the command's, to the digit, whatever form the experiment is given in."""
+import concurrent.futures
 import contextlib
+import copy
 import json
+import multiprocessing
 import os
 import pathlib
+import pickle
 import tempfile
 import unittest
 
@@ -67,6 +71,93 @@ class Predicted(unittest.TestCase):
         self.assertIn("&lt;script&gt;", answer._repr_html_())
         self.assertNotIn("<script", answer._repr_html_())
         self.assertNotIn("<script", ft.Record({"a": "<script>"})._repr_html_())
+
+
+class ReadOnly(unittest.TestCase):
+    """An answer stays what the program printed, whatever is done with what it gives."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prediction = ft.sweep(SMALL, {"/jobs/0/gpus": [4, 8]})
+
+    def unchanged_by(self, change, answer):
+        before = answer.json()
+        change(answer)
+        self.assertEqual(answer.json(), before)
+
+    def test_json_is_the_callers_own(self):
+        self.unchanged_by(lambda answer: answer.json()["points"][0]["jobs"].clear(), self.prediction)
+        self.unchanged_by(lambda answer: answer.json().clear(), self.prediction.points[0].jobs[0].time_s)
+        record = ft.Record({"a": [[1, 2], {"b": [3]}]})
+        self.unchanged_by(lambda answer: answer.json()["a"][0].append(3), record)
+        self.unchanged_by(lambda answer: answer.json()["a"][1]["b"].append(3), record)
+
+    def test_lists_are_tuples(self):
+        points = self.prediction.points
+        with self.assertRaises(AttributeError):
+            points.append(1)
+        with self.assertRaises(TypeError):
+            points[0] = 1
+        self.assertEqual((len(points), points[-1], points[1:]), (2, points[1], (points[1],)))
+        self.assertEqual([point.jobs[0].gpus for point in points], [4, 8])
+        self.assertEqual(points, ft.sweep(SMALL, {"/jobs/0/gpus": [4, 8]}).points)
+        self.assertEqual(ft.Record({"a": [[1, 2], 3]}).a, ((1, 2), 3))
+        self.assertIn("points=[2 entries]", repr(self.prediction))
+
+    def test_rows_are_the_callers_own(self):
+        explanation = ft.explain(SMALL, swaps=False)
+        self.unchanged_by(lambda answer: [row.clear() for row in answer.rows()], explanation)
+        fleet = ft.fleet("c4140-month", seeds=1)
+        fleet.rows()[0].clear()
+        self.assertEqual(fleet.rows()[0], fleet.jobs_table[0])
+        self.assertIn("wait_s", fleet.jobs_table[0])
+        perf = ft.nccl_tests("all_reduce_perf", platform="dgx1-v100", ngpus=8, minbytes=8, maxbytes=8)
+        perf.rows()[0].clear()
+        self.assertEqual(perf.rows()[0]["size_byte"], 8)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed (python3-pandas)")
+    def test_tuples_become_columns(self):
+        import pandas
+
+        gpus = pandas.Series(tuple(point.jobs[0].gpus for point in self.prediction.points))
+        self.assertEqual(list(pandas.DataFrame({"gpus": gpus, "point": self.prediction.points})["gpus"]), [4, 8])
+
+
+def rate_of(gpus):
+    """What a process of a pool is asked for."""
+    return ft.predict(SMALL, set={"/jobs/0/gpus": gpus})
+
+
+class Copied(unittest.TestCase):
+    def same(self, answer):
+        for again in (copy.copy(answer), copy.deepcopy(answer), pickle.loads(pickle.dumps(answer))):
+            self.assertIs(type(again), type(answer))
+            self.assertEqual(again, answer)
+            self.assertEqual(str(again), str(answer))
+            with self.assertRaisesRegex(AttributeError, "read-only"):
+                again.name = "changed"
+
+    def test_answers(self):
+        prediction = ft.predict(SMALL)
+        self.same(prediction)
+        self.same(prediction.points[0].jobs[0].throughput_samples_per_s)
+        self.same(ft.explain(ft.Experiment(**SMALL), swaps=False))
+        self.same(ft.compare(SMALL, prediction))
+        self.same(ft.nccl_tests("all_reduce_perf", platform="dgx1-v100", ngpus=8, minbytes=8, maxbytes=8))
+        fleet = ft.fleet("c4140-month", seeds=1, policy=lambda state: ())
+        self.same(fleet)
+        self.assertEqual(pickle.loads(pickle.dumps(fleet)).rows(), fleet.rows())
+
+    def test_a_pickled_answer_runs_its_command_again(self):
+        prediction = ft.predict(SMALL)
+        self.assertEqual(pickle.loads(pickle.dumps(prediction)).trace(), prediction.trace())
+
+    def test_a_pool_of_processes(self):
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            self.assertEqual([answer.only().gpus for answer in pool.map(rate_of, (2, 4))], [2, 4])
+            with self.assertRaises(ft.InputError) as caught:
+                pool.submit(rate_of, -3).result()
+        self.assertEqual((caught.exception.pointer, caught.exception.found), ("/jobs/0/gpus", "-3"))
 
 
 class Given(unittest.TestCase):
@@ -246,7 +337,7 @@ class OtherCommands(unittest.TestCase):
                     many.enter_context(open(os.devnull, encoding="utf-8"))
                 answer = ft.fleet(cluster, policy=last_that_fits)
             self.assertEqual([row["start_s"] for row in answer.rows()], [80, 30, 0])
-            self.assertEqual(seen[0].free, [2, 2])
+            self.assertEqual(seen[0].free, (2, 2))
             self.assertEqual([job.id for job in seen[0].waiting], ["1", "2", "3"])
             on_node_1 = ft.fleet(cluster, policy=lambda state: [
                 (job.job, [1]) for job in state.waiting if job.gpus == 2 and state.free[1] == 2][:1])
@@ -291,6 +382,17 @@ class OtherCommands(unittest.TestCase):
         with self.assertRaisesRegex(ft.InputError, "does not wait"):
             ft.fleet("c4140-month", policy=lambda state: [10**6])
 
+    def test_a_policy_that_gives_no_jobs(self):
+        def forgets(state):
+            state.waiting[0]
+
+        for policy, said in ((forgets, "policy function 'forgets' must give the jobs that start now, .*, got NoneType"),
+                             (lambda state: 3, "policy function '<lambda>' .*, got int"),
+                             (lambda state: state.waiting[0], "policy function .*, got Record"),
+                             (lambda state: {"start": None}, "'start' of policy function .* must be jobs .*, got NoneType")):
+            with self.assertRaisesRegex(TypeError, said):
+                ft.fleet("c4140-month", seeds=1, policy=policy)
+
     def test_check_validate_and_program(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "mine.json"
@@ -327,6 +429,57 @@ class OtherCommands(unittest.TestCase):
             words = dict(platform="dgx1-v100", ngpus=8, minbytes="64M", maxbytes="64M")
             self.assertEqual(ft.nccl_tests("all_reduce_perf", profiles=learnt, **words).rows(),
                              ft.nccl_tests("all_reduce_perf", profiles=profile, **words).rows())
+
+
+class NcclTests(unittest.TestCase):
+    """Machine and software of nccl_tests are given as in experiments."""
+
+    WORDS = ("--nodes", "2", "--ngpus", "4", "--minbytes", "1M", "--maxbytes", "1M")
+
+    def rows(self, **given):
+        return self.answer(**given).rows()
+
+    def answer(self, platform="c4140-k-v100-sxm2", **given):
+        return ft.nccl_tests("all_reduce_perf", platform=platform, nodes=2, ngpus=4, minbytes="1M", maxbytes="1M", **given)
+
+    def printed(self, *words):
+        return program("nccl-tests", "all_reduce_perf", "--platform=c4140-k-v100-sxm2", *self.WORDS, *words).stdout
+
+    def test_a_stack(self):
+        printed = self.printed("--stack", "container+flannel-vxlan")
+        stack = {"host": "container", "network": "flannel-vxlan"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "stack.json"
+            path.write_text(json.dumps(stack))
+            for given in ("container+flannel-vxlan", stack, ft.Stack(**stack), path, str(path)):
+                self.assertEqual(str(self.answer(stack=given)), printed)
+        self.assertNotEqual(printed, self.printed())
+        with self.assertRaisesRegex(TypeError, "got int"):
+            self.answer(stack=5)
+
+    def test_objects(self):
+        slow = self.rows(stack="container+flannel-vxlan")
+        self.assertEqual(self.rows(host={"extends": "container"}, network={"extends": "flannel-vxlan"}), slow)
+        answer = self.answer(platform={"extends": "c4140-k-v100-sxm2", "name": "mine"}, stack="container+flannel-vxlan")
+        self.assertEqual(answer.rows(), slow)
+        self.assertIn("simulated on mine, 2 node(s)", str(answer))
+        with self.assertRaises(ft.InputError) as caught:
+            self.answer(platform={"extends": "c4140-k-v100-sxm2", "nodess": 2})
+        self.assertEqual((caught.exception.file, caught.exception.pointer), ("platform", "/nodess"))
+
+    def test_an_imported_platform(self):
+        imported = ft.import_platform(ROOT / "tests/platforms/data/hgx-h100-paste.txt", name="pasted", gpu="h100-sxm5-80gb",
+                                      cpu="xeon-platinum-8480c", nic="connectx7-ndr", memory="2 TB")
+        answer = ft.nccl_tests("all_reduce_perf", platform=imported, ngpus=8, minbytes="1M", maxbytes="1M")
+        self.assertEqual(len(answer.rows()), 1)
+        self.assertIn("simulated on pasted", str(answer))
+
+    def test_options_that_take_no_object(self):
+        for call in (lambda: ft.calibrate("log.txt", platform={"extends": "dgx1-v100"}),
+                     lambda: ft.calibrate("log.txt", network=ft.Stack(network="tcp")),
+                     lambda: ft.import_platform("topology.txt", gpu={"extends": "v100-sxm2-16gb"})):
+            with self.assertRaisesRegex(TypeError, "(platform|network|gpu) must be a name, a path or a number, got (dict|Stack)"):
+                call()
 
 
 class Catalog(unittest.TestCase):

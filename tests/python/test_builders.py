@@ -31,6 +31,18 @@ class Builders(unittest.TestCase):
         with self.assertRaises(TypeError):
             ft.Cluster(nodes=2)
 
+    def test_a_misspelt_attribute_is_refused(self):
+        job = ft.Job(model="resnet50", framework="tensorflow-horovod", batch_per_gpu=64)
+        job.batch_per_gpu = 128
+        job.gpus = 8
+        self.assertEqual((job.json()["batch_per_gpu"], job.json()["gpus"]), (128, 8))
+        with self.assertRaisesRegex(AttributeError, "no 'batch_per_gpus' in Job; did you mean 'batch_per_gpu'?"):
+            job.batch_per_gpus = 256
+        with self.assertRaisesRegex(AttributeError, "did you mean 'stack'?"):
+            ft.Experiment().stak = ft.Stack(network="tcp")
+        with self.assertRaisesRegex(AttributeError, "it has: host, network"):
+            ft.Stack().zzzzzz = 1
+
     def test_a_fleet(self):
         fleet = ft.Fleet(
             cluster=ft.FleetCluster(nodes=1, gpus_per_node=1),
@@ -59,7 +71,9 @@ class Style(unittest.TestCase):
                 "if job: reveal_type(job[0].throughput_samples_per_s.median)\n"
                 "waits = ft.fleet('c4140-month').wait_s\n"
                 "if waits: reveal_type(waits.mean)\n"
-                "ft.Job(framework='megatron', precision='fp61')\n")
+                "if job: reveal_type(job[1:])\n"
+                "ft.Job(framework='megatron', precision='fp61')\n"
+                "ft.Stack().netwrok = 'tcp'\n")
         if not has("mypy"):
             self.skipTest("mypy is not installed")
         with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +84,9 @@ class Style(unittest.TestCase):
         self.assertIn('Revealed type is "builtins.float"', done.stdout)
         self.assertIn('Revealed type is "foretrain.values.Range"', done.stdout)
         self.assertIn('incompatible type "Literal[\'fp61\']"', done.stdout)
-        self.assertIn("Found 1 error", done.stdout)
+        self.assertIn('Revealed type is "builtins.tuple[foretrain.results.Job, ...]"', done.stdout)
+        self.assertIn('"Stack" has no attribute "netwrok"', done.stdout)
+        self.assertIn("Found 2 errors", done.stdout)
 
     def test_docstrings(self):
         self.check("pydocstyle", "--convention=google", "foretrain")

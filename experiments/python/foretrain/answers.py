@@ -9,6 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ def table_rows(text: str) -> list[dict[str, Any]]:
 class Answer(Record):
     """What a command answered.
 
-    Attributes are those of the program's JSON (docs/results.md); `json()` gives it whole.
+    Attributes are those of the program's JSON (docs/results.md); `json()` gives a copy of the whole.
     """
 
     def __init__(self, data: Mapping[str, Any], finished: Finished, again: Again) -> None:
@@ -179,7 +180,7 @@ class Explanation(Answer):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each lever of each job: gains are relative."""
-        return [{"job": job["name"], **lever} for job in self._data["jobs"] for lever in job.get("levers", [])]
+        return [{"job": job["name"], **lever} for job in self.json()["jobs"] for lever in job.get("levers", [])]
 
     def plot(self, *, job: int = 0, axes: Any = None) -> matplotlib.axes.Axes:
         """Draw what each lever would bring, twice as good, as a share of the throughput."""
@@ -219,7 +220,7 @@ class TuneAnswer(Answer):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each plan, the best first."""
-        return [_flat(plan) for plan in self._data["plans"]]
+        return [_flat(plan) for plan in self.json()["plans"]]
 
     def plot(self, *, axes: Any = None) -> matplotlib.axes.Axes:
         """Draw tokens/s of the plans, with intervals."""
@@ -273,13 +274,13 @@ class FleetAnswer(Answer, FleetResult):
         """Keep the files of the run beside its JSON."""
         super().__init__(data, finished, again)
         self.__dict__["_files"] = dict(files)
-        self.__dict__["jobs_table"] = table_rows(files["jobs.csv"])
+        self.__dict__["jobs_table"] = tuple(table_rows(files["jobs.csv"]))
 
-    jobs_table: list[dict[str, Any]]
+    jobs_table: tuple[dict[str, Any], ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a job."""
-        return list(self.jobs_table)
+        return [dict(row) for row in self.jobs_table]
 
     def plot(self, kind: str = "gantt", *, axes: Any = None) -> matplotlib.axes.Axes:
         """Draw a chart with matplotlib and return its axes.
@@ -344,7 +345,7 @@ class Checked(Plain):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each case of each file."""
-        return [{"file": file["file"], **case} for file in self._data["files"] for case in file["cases"]]
+        return [{"file": file["file"], **case} for file in self.json()["files"] for case in file["cases"]]
 
 
 class Validation(Plain):
@@ -352,7 +353,8 @@ class Validation(Plain):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each measurement or claim."""
-        held = self._data.get("suites", [self._data])
+        data = self.json()
+        held = data.get("suites", [data])
         return [_flat(row) for suite in held for row in suite.get("rows", suite.get("claims", []))]
 
     def plot(self, *, axes: Any = None) -> matplotlib.axes.Axes:
@@ -366,10 +368,10 @@ class Calibration(Record):
     def __init__(self, data: Mapping[str, Any], finished: Finished, written: bool) -> None:
         """Keep the profile and what was said."""
         super().__init__(data)
-        self.__dict__.update(text=finished.output, notes=finished.messages.splitlines(), written=written)
+        self.__dict__.update(text=finished.output, notes=tuple(finished.messages.splitlines()), written=written)
 
     text: str
-    notes: list[str]
+    notes: tuple[str, ...]
     written: bool
 
 
@@ -385,7 +387,7 @@ class NcclTests(Record):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a size: bytes, microseconds, GB/s out of place and in place."""
-        return list(self._data["rows"])
+        return deepcopy(self._data["rows"])  # type: ignore[no-any-return]
 
     def frame(self) -> pandas.DataFrame:
         """Give the rows as a data frame; needs pandas."""
@@ -410,7 +412,7 @@ def _nccl_rows(text: str) -> list[dict[str, Any]]:
     return [dict(zip(_NCCL_COLUMNS, map(_typed, words))) for words in lines if len(words) == len(_NCCL_COLUMNS)]
 
 
-def copied(folder: Path, path: str | PathLike[str] | None) -> dict[str, str]:
+def texts_of(folder: Path, path: str | PathLike[str] | None) -> dict[str, str]:
     """Texts of the files in a folder, which are copied to `path` where there is one."""
     if path is not None:
         shutil.copytree(folder, path, dirs_exist_ok=True)

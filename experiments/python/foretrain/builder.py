@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .values import Record
+from .values import Record, nearest_of
 
 
 def plain(value: Any) -> Any:
@@ -28,6 +28,15 @@ def plain(value: Any) -> Any:
 @dataclasses.dataclass(kw_only=True)
 class Builder:
     """A file as an object: what is None is left out."""
+
+    if not TYPE_CHECKING:  # a type checker that sees this takes any name for right
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set a member; a name that is none would be left out in silence."""
+            known = [field.name for field in dataclasses.fields(self)]
+            if name not in known:
+                raise AttributeError(f"no '{name}' in {type(self).__name__}; {nearest_of(name, known)}")
+            super().__setattr__(name, value)
 
     def json(self) -> dict[str, Any]:
         """The object that the file would hold."""

@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union
@@ -13,7 +14,7 @@ from typing import Any, Literal, TypeVar, Union
 from . import answers
 from .errors import ForetrainError, error_of
 from .frames import Frame, nccl_log_of, suite_of
-from .given import FileOption, Given, Input, Word, listed, options
+from .given import FileOption, Given, Input, Word, inline, listed, options
 from .policy import Conversation, Policy
 from .process import Finished, Partner, Progress, run
 from .progress import Bar, default_bar
@@ -32,9 +33,11 @@ def _execute(command: Sequence[str], given: Sequence[Given], words: Sequence[Wor
         standard = next((entry.text for entry in inputs if entry.standard), None)
         told: list[str] = []
         beside: list[Input] = []
+        called = list(zip(inputs, names))
         for word in words:
             if isinstance(word, FileOption):
                 beside.append(stack.enter_context(Input(word.given, alone=False)))
+                called.append((beside[-1], word.name))
                 word = f"{word.flag}={beside[-1].word}"
             told.append(word)
         try:
@@ -48,10 +51,15 @@ def _execute(command: Sequence[str], given: Sequence[Given], words: Sequence[Wor
         finally:
             if isinstance(bar, Bar):
                 bar.close()
-        messages = finished.messages
-        for entry, name in zip(inputs, names):
-            messages = messages.replace(entry.word, name) if entry.text is not None else messages
-    return Finished(finished.command, finished.status, finished.output, messages, finished.interrupted)
+    return _called(finished, [(entry.word, name) for entry, name in called if entry.text is not None])
+
+
+def _called(finished: Finished, names: Sequence[tuple[str, str]]) -> Finished:
+    """What a run left, in which files that are gone with it have the names that people know them by."""
+    output, messages = finished.output, finished.messages
+    for word, name in names:
+        output, messages = output.replace(word, name), messages.replace(word, name)
+    return Finished(finished.command, finished.status, output, messages, finished.interrupted)
 
 
 def _checked(finished: Finished) -> Finished:
@@ -63,15 +71,26 @@ def _checked(finished: Finished) -> Finished:
     return finished
 
 
+@dataclass(frozen=True)
+class _Again:
+    """Runs a command again; no closure, so that its answer can be pickled."""
+
+    command: Sequence[str]
+    given: Sequence[Given]
+    words: Sequence[Word]
+    names: Sequence[str]
+
+    def __call__(self, more: list[str]) -> Finished:
+        kept = [word for word in self.words
+                if not (isinstance(word, str) and word.startswith("--out=") and "--out" in more)]
+        return _execute(self.command, self.given, [*kept, *more], names=self.names)
+
+
 def _answer(kind: Callable[[Any, Finished, answers.Again], _A], command: Sequence[str], given: Sequence[Given],
             words: Sequence[Word], progress: Progress | None = None, names: Sequence[str] = (),
             partner: Partner | None = None) -> _A:
-    def again(more: list[str]) -> Finished:
-        kept = [word for word in words if not (isinstance(word, str) and word.startswith("--out=") and "--out" in more)]
-        return _execute(command, given, [*kept, *more], names=names)
-
     finished = _checked(_execute(command, given, [*words, "--format=json"], progress, names, partner))
-    return kind(json.loads(finished.output), finished, again)
+    return kind(json.loads(finished.output), finished, _Again(command, given, words, names))
 
 
 def predict(
@@ -115,8 +134,8 @@ def predict(
 
 def _points(prediction: answers.Prediction) -> answers.Prediction:
     """Raise the error of a prediction of which no point was found."""
-    failed = [point["error"] for point in prediction.json()["points"] if "error" in point]
-    if failed and len(failed) == len(prediction.json()["points"]):
+    failed = [point.error for point in prediction.points if point.error is not None]
+    if failed and len(failed) == len(prediction.points):
         raise error_of(failed[0], prediction.status)
     return prediction
 
@@ -318,7 +337,7 @@ def fleet(
         def made(data: Any, finished: Finished, again: answers.Again) -> answers.FleetAnswer:
             if "points" in data:
                 raise ForetrainError("the fleet has a sweep: fleet_sweep gives its points")
-            return answers.FleetAnswer(data, finished, again, answers.copied(Path(folder), out))
+            return answers.FleetAnswer(data, finished, again, answers.texts_of(Path(folder), out))
 
         return _answer(made, ["fleet"], [fleet], [*words, f"--out={folder}"], progress, partner=partner)
 
@@ -488,7 +507,7 @@ def calibrate(
 def nccl_tests(
     program: str,
     *,
-    platform: str | PathLike[str],
+    platform: Given,
     minbytes: int | str | None = None,
     maxbytes: int | str | None = None,
     stepfactor: float | None = None,
@@ -497,9 +516,10 @@ def nccl_tests(
     nthreads: int | None = None,
     nodes: int | None = None,
     datatype: str | None = None,
-    host: str | None = None,
-    network: str | None = None,
-    library: str | None = None,
+    stack: Given | None = None,
+    host: Given | None = None,
+    network: Given | None = None,
+    library: Given | None = None,
     algorithm: str | None = None,
     fidelity: Literal["coupled", "edges", "chunks"] | None = None,
     profiles: Given | Iterable[Given] | None = None,
@@ -509,7 +529,7 @@ def nccl_tests(
 
     Args:
         program: like "all_reduce_perf".
-        platform: name or file of the platform.
+        platform: a name, a path, its text, a dict, or what `import_platform` gave; as host, network and library.
         minbytes: smallest size, a number of bytes or a text like "1M" (-b).
         maxbytes: largest size (-e).
         stepfactor: sizes grow by this factor (-f).
@@ -518,8 +538,9 @@ def nccl_tests(
         nthreads: threads per node that launch on `ngpus` GPUs each (-t).
         nodes: how many.
         datatype: of the elements (-d).
-        host: host layer.
-        network: transport between nodes.
+        stack: host layer and transport, like "container+flannel-vxlan", or a dict, a `Stack` or a .json file of both.
+        host: host layer; default that of `stack`, or bare-metal.
+        network: transport between nodes; default that of `stack`, or rdma where there is any.
         library: collective library.
         algorithm: its name, or "auto".
         fidelity: how finely collectives run.
@@ -528,8 +549,9 @@ def nccl_tests(
     """
     words = options({"platform": platform, "minbytes": minbytes, "maxbytes": maxbytes, "stepfactor": stepfactor,
                      "stepbytes": stepbytes, "ngpus": ngpus, "nthreads": nthreads, "nodes": nodes,
-                     "datatype": datatype, "host": host, "network": network, "library": library,
-                     "algorithm": algorithm, "fidelity": fidelity, "profile": profiles, "explain": explain})
+                     "datatype": datatype, "stack": inline(stack), "host": host, "network": network,
+                     "library": library, "algorithm": algorithm, "fidelity": fidelity, "profile": profiles,
+                     "explain": explain}, files=("platform", "host", "network", "library", "profile"))
     return answers.NcclTests(_checked(_execute(["nccl-tests", program], [], words)))
 
 

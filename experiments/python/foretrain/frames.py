@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from .builder import plain
 from .errors import ForetrainError
 
+_EXACT = 2**53  # below it a float is the only one that its integer stands for
 _NCCL = ("size_byte", "count", "type", "redop", "root", "time_us", "algbw_GB_per_s", "busbw_GB_per_s")
 _NCCL_HEADER = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 
@@ -21,9 +22,23 @@ class Frame(Protocol):
 
 
 def _records(frame: Frame) -> list[dict[str, Any]]:
-    """Rows without what is empty (None, NaN)."""
+    """Rows without what is empty."""
     rows: Sequence[Mapping[Any, Any]] = frame.to_dict("records")
-    return [{str(key): plain(value) for key, value in row.items() if value is not None and value == value} for row in rows]
+    return [{str(key): _cell(value) for key, value in row.items() if not _empty(value)} for row in rows]
+
+
+def _empty(value: Any) -> bool:
+    """Whether a cell is None, NaN, or pandas.NA, which has no truth."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _cell(value: Any) -> Any:
+    """JSON of a cell: a column of integers in which a row is empty holds floats, which are integers again."""
+    value = plain(value)
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
 
 
 def _needed(rows: list[dict[str, Any]], columns: Sequence[str], what: str) -> None:

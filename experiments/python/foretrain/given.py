@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike, fspath
-from typing import Any, Union
+from typing import Any, Union, cast
 
 from .builder import Builder, plain
 from .process import TextFile
@@ -13,8 +13,8 @@ from .values import Record
 
 Given = Union[str, "PathLike[str]", Mapping[str, Any], Builder, Record]
 """A file: the name of a bundled one, a path, its text (JSON or YAML), a dict, a builder, or a profile as `calibrate` gave it."""
-FILES = frozenset({"profile"})
-"""Options whose values are given files."""
+SETTINGS = frozenset({"set", "set_a", "set_b", "where_a", "where_b"})
+"""Options whose values are JSON pointers with values."""
 
 
 def text_of(given: Given) -> str | None:
@@ -73,15 +73,30 @@ class FileOption:
         self.flag = flag
         self.given = given
 
+    @property
+    def name(self) -> str:
+        """What people call the file: the name that its object has, else the option."""
+        if isinstance(self.given, (Mapping, Record)) and "name" in self.given:
+            return str(self.given["name"])
+        return self.flag.removeprefix("--")
+
 
 Word = Union[str, FileOption]
 
 
-def options(values: Mapping[str, Any]) -> list[Word]:
-    """Words for options, files among them."""
+def inline(given: Given | None) -> str | None:
+    """The word of an option that takes a name, a path, or the text of an object itself."""
+    if given is None:
+        return None
+    text = text_of(given)
+    return word_of(cast("str | PathLike[str]", given)) if text is None else text
+
+
+def options(values: Mapping[str, Any], files: Collection[str] = ("profile",)) -> list[Word]:
+    """Words for options, among them `files`, whose values are given files."""
     words: list[Word] = []
     for name, value in values.items():
-        if name in FILES and value is not None:
+        if name in files and value is not None:
             words += [FileOption("--" + name, entry) for entry in listed(value)]
         else:
             words += plain_options({name: value})
@@ -89,7 +104,7 @@ def options(values: Mapping[str, Any]) -> list[Word]:
 
 
 def plain_options(values: Mapping[str, Any]) -> list[str]:
-    """Words for options: None is left out, True a flag, lists repeat, dicts are POINTER=VALUE."""
+    """Words for options: None is left out, True a flag, lists repeat, settings are POINTER=VALUE."""
     words: list[str] = []
     for name, value in values.items():
         flag = "--" + name.replace("_", "-")
@@ -97,10 +112,12 @@ def plain_options(values: Mapping[str, Any]) -> list[str]:
             continue
         if value is True:
             words.append(flag)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, Mapping) and name in SETTINGS:
             for pointer, entry in value.items():
                 words += [flag, f"{pointer}={json.dumps(plain(entry))}"]
         else:
+            if isinstance(value, (Mapping, Builder, Record)):
+                raise TypeError(f"{name} must be a name, a path or a number, got {type(value).__name__}")
             several = isinstance(value, Iterable) and not isinstance(value, (str, PathLike))
             for entry in value if several else [value]:
                 words.append(f"{flag}={fspath(entry) if isinstance(entry, PathLike) else entry}")

@@ -133,7 +133,7 @@ def timeline(trace: Any, axes: Any) -> Any:
 def of_comparison(comparison: answers.Comparison, axes: Any) -> Any:
     """Draw ratios with their intervals; of fleets, how much less waiting B has."""
     axes = _axes(axes)
-    if "seeds" in comparison.json():
+    if "seeds" in comparison:
         return _fleet_comparison(comparison, axes)
     names = []
     for i, pair in enumerate(comparison.pairs):
@@ -203,7 +203,7 @@ def of_explanation(explanation: answers.Explanation, job: int, axes: Any) -> Any
 def of_plan(plan: answers.PlanAnswer, axes: Any) -> Any:
     """Draw throughput over cost; of fleets, waits of the candidates."""
     axes = _axes(axes)
-    if "seeds" in plan.json():
+    if "seeds" in plan:
         told = [(i, candidate) for i, candidate in enumerate(plan.candidates) if candidate.wait_p90_s is not None]
         names = [", ".join(f"{change} {option}" for change, option in candidate.options.json().items())
                  + (" (recommended)" if i == plan.recommended else "") for i, candidate in told]

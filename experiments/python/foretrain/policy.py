@@ -38,9 +38,9 @@ class State(Record):
     seed: int
     time_s: float
     gpus_per_node: int
-    free: list[int]
-    waiting: list[Record]
-    running: list[Record]
+    free: tuple[int, ...]
+    waiting: tuple[Record, ...]
+    running: tuple[Record, ...]
     _known = ("seed", "time_s", "gpus_per_node", "free", "waiting", "running")
 
 
@@ -83,7 +83,7 @@ class Conversation:
         with os.fdopen(self._questions, encoding="utf-8", newline="\n") as questions:
             for line in questions:
                 try:
-                    answer = json.dumps(_answer(self._policy(State(json.loads(line))))) + "\n"
+                    answer = json.dumps(_answer(self._policy(State(json.loads(line))), self.name)) + "\n"
                 except BaseException as error:  # the policy's own: raised where the fleet was asked for
                     self.failure = error
                     end(process)
@@ -107,14 +107,23 @@ class Conversation:
             self._thread.join()
 
 
-def _answer(told: Any) -> dict[str, Any]:
-    """JSON of what a policy gives."""
+def _answer(told: Any, name: str) -> dict[str, Any]:
+    """JSON of what the policy of that name gives."""
     if not isinstance(told, Mapping):
-        return {"start": [_decision(start) for start in told]}
+        return {"start": _decisions(told, f"policy function '{name}' must give the jobs that start now, or a mapping with "
+                                          "'start', 'stop', 'again_s' and 'when_full'")}
     answer = dict(told)
-    answer["start"] = [_decision(start) for start in told.get("start", ())]
-    answer["stop"] = [_decision(job) for job in told.get("stop", ())]
+    for key in ("start", "stop"):
+        answer[key] = _decisions(told.get(key, ()), f"'{key}' of policy function '{name}' must be jobs")
     return answer
+
+
+def _decisions(told: Any, wanted: str) -> list[Any]:
+    """JSON of several decisions: of one job, of a text or of nothing at all no list is made."""
+    if not isinstance(told, Iterable) or isinstance(told, (str, Record)):
+        raise TypeError(f"{wanted} (a list, or yield, of jobs, their numbers, or pairs of a number and its nodes; empty where "
+                        f"none), got {type(told).__name__}")
+    return [_decision(entry) for entry in told]
 
 
 def _decision(start: Any) -> Any:

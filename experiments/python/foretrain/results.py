@@ -81,7 +81,7 @@ class Bottleneck(Record):
     utilisation: float
     why: str
     gain_if_doubled: float | None
-    ties: list[str] | None
+    ties: tuple[str, ...] | None
     doubled: str | None
     _known = ("resource", "name", "utilisation", "why", "gain_if_doubled", "ties", "doubled")
 
@@ -234,7 +234,7 @@ class Pipeline(Record):
     schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-v", "dualpipe-v"]
     micro_batches: int
     blocking: bool
-    pieces: list[Piece]
+    pieces: tuple[Piece, ...]
     _known = ("stages", "virtual_stages", "schedule", "micro_batches", "blocking", "pieces")
     _kinds = {"pieces": Piece}
 
@@ -319,7 +319,7 @@ class Uncertainty(Record):
     slower: float | None
     faster: float | None
     run_to_run: float
-    contributions: list[Contribution]
+    contributions: tuple[Contribution, ...]
     guest: Guest | None
     _known = ("method", "from_parameters", "slower", "faster", "run_to_run", "contributions", "guest")
     _kinds = {"contributions": Contribution, "guest": Guest}
@@ -417,7 +417,7 @@ class Job(Record):
     latency_s: Range | None
     uncertainty: Uncertainty
     all_reduce: str | None
-    busiest: list[Busiest]
+    busiest: tuple[Busiest, ...]
     _known = (
         "name",
         "gpus",
@@ -548,8 +548,8 @@ class Node(Record):
 
     node: int
     cores_utilisation: float
-    parts: list[Part] | None
-    links: list[Link] | None
+    parts: tuple[Part, ...] | None
+    links: tuple[Link, ...] | None
     _known = ("node", "cores_utilisation", "parts", "links")
     _kinds = {"parts": Part, "links": Link}
 
@@ -584,12 +584,12 @@ class Point(Record):
 
     settings: Any
     error: str | None
-    jobs: list[Job] | None
+    jobs: tuple[Job, ...] | None
     joint: Joint | None
     node: Node | None
-    parameters: list[Parameter] | None
-    warnings: list[str] | None
-    unused_profile_parameters: list[str] | None
+    parameters: tuple[Parameter, ...] | None
+    warnings: tuple[str, ...] | None
+    unused_profile_parameters: tuple[str, ...] | None
     _known = ("settings", "error", "jobs", "joint", "node", "parameters", "warnings", "unused_profile_parameters")
     _kinds = {"jobs": Job, "joint": Joint, "node": Node, "parameters": Parameter}
 
@@ -616,9 +616,9 @@ class Result(Record):
     seed: int | None
     fidelity: Literal["coupled", "edges", "chunks"] | None
     input: Any
-    warnings: list[str] | None
-    comparisons: list[Comparison] | None
-    points: list[Point]
+    warnings: tuple[str, ...] | None
+    comparisons: tuple[Comparison, ...] | None
+    points: tuple[Point, ...]
     interrupted: bool | None
     _known = (
         "experiment",
@@ -866,7 +866,7 @@ class FleetResult(Record):
     interval_of_daly: float | None
     situations: int | None
     trace: Trace | None
-    warnings: list[str] | None
+    warnings: tuple[str, ...] | None
     _known = (
         "fleet",
         "version",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import html
 import keyword
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from copy import deepcopy
 from typing import Any, ClassVar, TypeVar, cast
 
 
@@ -14,8 +15,14 @@ def attribute_of(key: str) -> str:
     return key + "_" if keyword.iskeyword(key) else key
 
 
+def nearest_of(name: str, known: Collection[str]) -> str:
+    """Advice for a name that is none of those known."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean '{near[0]}'?" if near else f"it has: {', '.join(known)}"
+
+
 class Record:
-    """An object of an answer: its keys are attributes, read-only.
+    """An object of an answer: its keys are attributes, read-only; lists are tuples.
 
     Keys that are no names, like the pointers of `settings`, are asked for by `record["/jobs/0/gpus"]`.
     A key that answers of this kind may have and this one has not is None.
@@ -29,26 +36,25 @@ class Record:
         self.__dict__["_data"] = data
 
     def json(self) -> dict[str, Any]:
-        """What the program printed, as dicts and lists."""
-        return cast("dict[str, Any]", self._data)
+        """What the program printed, as dicts and lists that are the caller's own."""
+        return cast("dict[str, Any]", deepcopy(self._data))
 
     def __getattr__(self, name: str) -> Any:
         """Value of a key."""
-        data = self.__dict__["_data"]
+        data = self.__dict__.get("_data", {})  # copy and pickle ask before there is any
         key = name[:-1] if name.endswith("_") and name not in data else name
         if key not in data:
             if key in self._known:
                 return None
-            near = difflib.get_close_matches(name, [*data, *self._known], 1)
-            hint = f"; did you mean '{near[0]}'?" if near else f"; it has: {', '.join(data)}"
-            raise AttributeError(f"no '{name}' in this {type(self).__name__}{hint}")
+            known = dict.fromkeys([*data, *self._known])
+            raise AttributeError(f"no '{name}' in this {type(self).__name__}; {nearest_of(name, known)}")
         value = wrapped(data[key], self._kinds.get(key))
         self.__dict__[name] = value
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Answers can't be changed."""
-        raise AttributeError(f"'{name}' can't be set: answers are read-only; json() gives what they are made of")
+        raise AttributeError(f"'{name}' can't be set: answers are read-only; json() gives a copy to change")
 
     def __getitem__(self, key: str) -> Any:
         """Value of a key, whatever characters it has."""
@@ -111,9 +117,9 @@ _R = TypeVar("_R", bound=Record)
 
 
 def wrapped(value: Any, kind: type[Record] | None = None) -> Any:
-    """What attributes give: records for objects, lists of these for lists, the rest as it is."""
+    """What attributes give: records for objects, tuples of these for lists, the rest as it is."""
     if isinstance(value, list):
-        return [wrapped(entry, kind) for entry in value]
+        return tuple(wrapped(entry, kind) for entry in value)
     if not isinstance(value, dict):
         return value
     if kind is None:
@@ -122,7 +128,7 @@ def wrapped(value: Any, kind: type[Record] | None = None) -> Any:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, tuple):
         return f"[{len(value)} entries]" if len(value) != 1 else "[1 entry]"
     if isinstance(value, Record) and not isinstance(value, Range):
         return "{...}"
