@@ -387,7 +387,7 @@ class NcclTests(Record):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a size: bytes, microseconds, GB/s out of place and in place."""
-        return deepcopy(self._data["rows"])  # type: ignore[no-any-return]
+        return deepcopy(self._data["rows"])
 
     def frame(self) -> pandas.DataFrame:
         """Give the rows as a data frame; needs pandas."""
