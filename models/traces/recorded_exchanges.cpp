@@ -17,14 +17,16 @@ constexpr double kSlowestLink = 1e8;   // B/s; no network of GPUs in use is slow
 constexpr double kResolution = 0.5e-6; // s, of old traces
 constexpr double kSameSize = 0.1;      // sizes of lists of indices vary from step to step
 
-// A reduction to one rank moves what a broadcast does, the other way round.
+// A reduction to one rank moves what a broadcast does, the other way round. "" of what is not.
 std::string simulated_as(const std::string& kind)
 {
-  const bool of_two = kind == "send" || kind == "gather" || kind == "scatter";
-  return kind == "reduce" ? "broadcast" : of_two || kind == "other" ? "" : kind;
+  for (const char* other : {"send", "gather", "scatter", "other"})
+    if (kind == other)
+      return "";
+  return kind == "reduce" ? "broadcast" : kind;
 }
 
-// Equal steps between the ranks of a group; 0 where they differ. One where none is told.
+// Equal steps between the ranks of a group, as far as they are told; 0 where they differ.
 int stride_of(const std::vector<int>& ranks)
 {
   if (ranks.size() < 2)
@@ -198,7 +200,8 @@ RecordedExchanges find_exchanges(const Trace& trace, const TraceStep& step, Send
   }
   if (unknown > 0)
     found.notes.push_back(fmt::format("{} collectives are of some of the ranks and do not tell of "
-                                      "which in full: they count as neighbours",
+                                      "which in full: they count as at equal distances, neighbours "
+                                      "where none is told",
                                       unknown));
   for (const auto& [what, sum] : left)
     found.notes.push_back(fmt::format("{} {}, {:.3f} ms in all, are not simulated: what the device "

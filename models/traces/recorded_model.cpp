@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -78,15 +79,12 @@ void tell(const Steps& steps, const RecordedStep& recorded, std::vector<std::str
 }
 
 // "cijk_ailk_bljk_hhs_bh_mt128x128x16": the letter of the operands' type, "h" (Tensile,
-// Contractions.py, ProblemType); "" for other kernels.
+// ProblemType: DataType.toChar() follows the indices of both operands); "" for other kernels.
 std::string type_of_tensile(const std::string& name)
 {
-  constexpr const char* kProduct = "cijk_";
-  const auto at = name.find(kProduct);
-  if (at == std::string::npos)
-    return "";
-  const auto second = name.find('_', name.find('_', at + 5) + 1);
-  return second == std::string::npos ? "" : name.substr(second + 1, 1);
+  static const std::regex kName("cijk_[a-z]+_[a-z]+_([a-z])");
+  std::smatch found;
+  return std::regex_search(name, found, kName) ? found[1].str() : "";
 }
 
 // What the name of a product says of its operands, nothing for 8 bits. cuBLAS's nvjet kernels

@@ -19,9 +19,8 @@ constexpr double kHostBoundPiece = 0.15; // as of stretches (recorded_step.cpp)
 // What the device does from one moment to the next.
 struct Segment {
   double start = 0, finish = 0;
-  KernelClass kind = KernelClass::memory;
+  KernelClass kind = KernelClass::memory; // copy: over the bus
   bool idle = false;
-  bool over_the_bus = false;
   int kernels = 0;
   std::string phase;
   std::vector<int> after; // exchanges
@@ -76,6 +75,13 @@ private:
     std::sort(stream_waits_.begin(), stream_waits_.end());
   }
 
+  KernelClass kind_of(const DeviceWork& work) const
+  {
+    return work.kind != KernelClass::copy || copies_over_the_bus(trace_, work)
+               ? work.kind
+               : KernelClass::memory;
+  }
+
   void put(const StepWork& item)
   {
     const DeviceWork& work = trace_.work[item.index];
@@ -87,8 +93,7 @@ private:
       add_gap(start, call_of(trace_, work) == nullptr ? -1e300 : item.launched, phase);
     const double begin = std::max(start, cursor_);
     if (finish > begin)
-      segments_.push_back(
-          {begin, finish, work.kind, false, copies_over_the_bus(trace_, work), 1, phase, {}});
+      segments_.push_back({begin, finish, kind_of(work), false, 1, phase, {}});
     else if (!segments_.empty())
       ++segments_.back().kernels;
     cursor_ = std::max(cursor_, finish);
@@ -104,14 +109,14 @@ private:
   void add_idle(double from, double to, const std::string& phase)
   {
     if (to > from)
-      segments_.push_back({from, to, KernelClass::memory, true, false, 0, phase, {}});
+      segments_.push_back({from, to, KernelClass::memory, true, 0, phase, {}});
   }
 
   // The device does nothing until `until`, when work that was launched at `launched` begins; work
   // whose launch is unknown counts as launched before.
   void add_gap(double until, double launched, const std::string& phase)
   {
-    Segment wait{cursor_, cursor_, KernelClass::memory, true, false, 0, phase, {}};
+    Segment wait{cursor_, cursor_, KernelClass::memory, true, 0, phase, {}};
     for (std::size_t e = 0; e < exchanges_.size(); ++e) {
       const RecordedExchange& exchange = exchanges_[e];
       if (exchange.finish > cursor_ && exchange.finish <= until + kSame &&
@@ -158,14 +163,8 @@ private:
       const double at = trace_.work[first->index].start;
       if (at >= finish_)
         continue;
-      segments_.push_back({at,
-                           at,
-                           KernelClass::memory,
-                           true,
-                           false,
-                           0,
-                           phase_name(first->phase),
-                           {static_cast<int>(e)}});
+      segments_.push_back(
+          {at, at, KernelClass::memory, true, 0, phase_name(first->phase), {static_cast<int>(e)}});
     }
     std::stable_sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) {
       return a.start < b.start || (a.start == b.start && a.finish < b.finish);
@@ -229,7 +228,7 @@ private:
       if (exchange < started_) // an exchange that ended in the step before is none of this one's
         piece.after.push_back(exchange);
     piece.work.kernels += segment.kernels;
-    if (segment.over_the_bus) {
+    if (segment.kind == KernelClass::copy) {
       copied_.emplace_back(line_.pieces.size() - 1, time);
       return;
     }

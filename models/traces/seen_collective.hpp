@@ -36,8 +36,8 @@ std::vector<SeenMessage> seen_messages(const Trace& trace, const DeviceWork& wor
 /// "[0, 2, 4]": numbers of ranks.
 std::vector<int> ranks_in(const std::string& text);
 
-/// The ranks of a group of so many. PyTorch cuts lists of more than 30 ("[0, 8, ..., 248]"; before
-/// 2.5 "[0, 8, ...]"): they go on where those that are told are at equal distances. What can't be
+/// The ranks of a group of so many. PyTorch cuts lists of more than 30 ("[0, 8, ...]", or "[0, 8,
+/// ..., 248]"): they go on where those that are told are at equal distances. What can't be
 /// completed is returned as it is told.
 std::vector<int> members_of(const std::string& text, int group);
 
