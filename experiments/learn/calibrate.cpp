@@ -95,29 +95,31 @@ platforms::PlatformSpec Setup::platform(const OverlayPtr& overlay) const
       resolve_preset(options.platform, platforms::kPlatformKind, overlay));
 }
 
-Value Setup::transport(const OverlayPtr& overlay) const
+Value Setup::transport(const OverlayPtr& overlay, const platforms::PlatformSpec& on) const
 {
   std::string name = options.network;
   if (name.empty()) {
     name = "tcp";
-    if (!options.platform.empty())
-      for (const platforms::Nic& nic : platform(overlay).nics)
-        name = nic.rdma ? "rdma" : name;
+    for (const platforms::Nic& nic : on.nics)
+      name = nic.rdma ? "rdma" : name;
   }
   return resolve_preset(name, platforms::kTransportKind, overlay);
 }
 
-platforms::Stack Setup::stack(const OverlayPtr& overlay) const
+Setup::Machine Setup::machine(const OverlayPtr& overlay) const
 {
-  StackSpec stack{resolve_preset(options.host, platforms::kHostKind, overlay), transport(overlay)};
-  return resolve_stack(stack, nullptr,
-                       options.platform.empty() ? platforms::PlatformSpec{} : platform(overlay),
-                       stack.host);
+  Machine machine;
+  if (!options.platform.empty())
+    machine.platform = platform(overlay);
+  StackSpec stack{resolve_preset(options.host, platforms::kHostKind, overlay),
+                  transport(overlay, machine.platform)};
+  machine.stack = resolve_stack(stack, nullptr, machine.platform, stack.host);
+  return machine;
 }
 
-Value Setup::library(const OverlayPtr& overlay) const
+Value Setup::library(const OverlayPtr& overlay, const platforms::PlatformSpec& on) const
 {
-  return library_for(options.library, platform(overlay).gpu, overlay);
+  return library_for(options.library, on.gpu, overlay);
 }
 
 void Setup::need_platform(const std::string& log) const

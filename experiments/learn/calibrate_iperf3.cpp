@@ -105,15 +105,14 @@ class Lesson {
 public:
   Lesson(std::vector<Run> runs, Setup& setup) : runs_(std::move(runs)), setup_(setup)
   {
-    transport_ = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
-    const auto stack = setup.stack(setup.learnt());
+    const auto [platform, stack] = setup.machine(setup.learnt());
+    transport_ = part_of(setup.transport(setup.learnt(), platform), platforms::kTransportKind);
     if (stack.transport.protocol != platforms::NetworkProtocol::tcp)
       throw UsageError("'" + runs_.front().path + "' is of TCP, but the network is '" +
                        stack.transport.name +
                        "'\n  hint: name the transport it ran over with "
                        "--network, like tcp or flannel-vxlan");
-    if (!setup.options.platform.empty())
-      spec_ = setup.platform(setup.learnt());
+    spec_ = platform;
     nic_ = adapter(setup, spec_, stack.transport);
     link_ = nic_ >= 0                  ? spec_.nics[static_cast<std::size_t>(nic_)].link
             : stack.transport.ethernet ? platforms::LinkLayer::ethernet
@@ -122,7 +121,7 @@ public:
 
   std::vector<std::string> cores()
   {
-    const auto stack = setup_.stack(setup_.learnt());
+    const auto stack = setup_.machine(setup_.learnt()).stack;
     if (has_own_thread(stack.transport))
       return {}; // thread()
     FitTask task;
@@ -161,7 +160,7 @@ public:
                                "iperf3 with other segment sizes (-M 536)");
     }
     task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-      const auto fitted = setup_.stack(overlay);
+      const auto fitted = setup_.machine(overlay).stack;
       std::vector<double> values;
       for (const Run* run : counted)
         values.push_back(
@@ -176,7 +175,7 @@ public:
   /// What a layer's thread takes, where it, and neither iperf3 nor the adapter, is the limit.
   std::vector<std::string> thread()
   {
-    const auto stack = setup_.stack(setup_.learnt());
+    const auto stack = setup_.machine(setup_.learnt()).stack;
     if (!has_own_thread(stack.transport))
       return {};
     FitTask task;
@@ -202,7 +201,7 @@ public:
       if (pointer == main)
         task.knobs.push_back({transport_, pointer, low, high, "iperf3 on an idle host"});
     task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-      const auto fitted = setup_.stack(overlay);
+      const auto fitted = setup_.machine(overlay).stack;
       std::vector<double> values;
       for (const Run* run : counted)
         values.push_back(slowest_thread(
@@ -229,11 +228,12 @@ public:
     task.knobs = {
         {part_of(spec_.node.nics[nic].type, platforms::kNicKind), "/rate", 1e3, 1e13, ""}};
     task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-      const auto rate = setup_.platform(overlay).nics[nic].rate;
-      const auto transport = setup_.stack(overlay).transport;
+      const auto [platform, stack] = setup_.machine(overlay);
+      const auto rate = platform.nics[nic].rate;
       std::vector<double> values;
       for (const Run* run : counted)
-        values.push_back(rate.value() / platforms::wire_expansion(framing_of(transport, run->log)));
+        values.push_back(rate.value() /
+                         platforms::wire_expansion(framing_of(stack.transport, run->log)));
       return values;
     };
     return setup_.learning.learn(task);
@@ -258,7 +258,8 @@ private:
       return 0;
     const auto& nic = spec_.nics[static_cast<std::size_t>(nic_)];
     return run.log.rate.value() *
-           platforms::wire_expansion(framing_of(setup_.stack(setup_.learnt()).transport, run.log)) /
+           platforms::wire_expansion(
+               framing_of(setup_.machine(setup_.learnt()).stack.transport, run.log)) /
            nic.rate.value();
   }
 
@@ -285,7 +286,7 @@ private:
     }
     if (share > kLineBound)
       return true;
-    if (has_own_thread(setup_.stack(setup_.learnt()).transport))
+    if (has_own_thread(setup_.machine(setup_.learnt()).stack.transport))
       return false; // thread()
     setup_.learning.refuse(
         "nic rate",

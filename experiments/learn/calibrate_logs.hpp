@@ -37,9 +37,14 @@ struct Setup {
   OverlayPtr learnt() const { return learning.profiles.overlay; }
   /// Presets with an overlay, like learnt().
   platforms::PlatformSpec platform(const OverlayPtr& overlay) const;
-  platforms::Stack stack(const OverlayPtr& overlay) const;
-  Value library(const OverlayPtr& overlay) const;
-  Value transport(const OverlayPtr& overlay) const;
+  Value library(const OverlayPtr& overlay, const platforms::PlatformSpec& on) const;
+  Value transport(const OverlayPtr& overlay, const platforms::PlatformSpec& on) const;
+  /// The platform, where one was given, and what runs on it.
+  struct Machine {
+    platforms::PlatformSpec platform;
+    platforms::Stack stack;
+  };
+  Machine machine(const OverlayPtr& overlay) const;
   /// Throws UsageError when no --platform was given; `log` is what needs it.
   void need_platform(const std::string& log) const;
   /// Objects to what a log of another GPU than the platform's would teach; notes one of another

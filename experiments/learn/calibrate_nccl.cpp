@@ -137,8 +137,8 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
 
 std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs)
 {
-  const auto spec = setup.platform(setup.learnt());
-  const Part library = part_of(setup.library(setup.learnt()), models::kLibraryKind);
+  const auto [spec, stack] = setup.machine(setup.learnt());
+  const Part library = part_of(setup.library(setup.learnt(), spec), models::kLibraryKind);
   const Part gpu = part_of(spec.node.gpus->type, platforms::kGpuKind);
   const Part cpu = part_of(spec.node.cpu, platforms::kCpuKind);
   const std::string large = "nccl-tests up to 1 GiB (-e 1G)";
@@ -147,8 +147,9 @@ std::vector<Knob> knobs_for(const Setup& setup, const std::vector<NcclRun>& runs
                                          [](const NcclRun& run) { return run.options.nodes > 1; });
   // What is slow between nodes alone is looked for there first.
   if (several_nodes) {
-    const Part transport = part_of(setup.transport(setup.learnt()), platforms::kTransportKind);
-    if (setup.stack(setup.learnt()).transport.protocol == platforms::NetworkProtocol::tcp) {
+    const Part transport =
+        part_of(setup.transport(setup.learnt(), spec), platforms::kTransportKind);
+    if (stack.transport.protocol == platforms::NetworkProtocol::tcp) {
       knobs.push_back({transport, "/copy_rate", 1e6, 1e13, "iperf3 between the nodes"});
       knobs.push_back({library, "/socket_step", 1e-7, 1e-2, "nccl-tests -b 8 between nodes"});
     }
@@ -231,11 +232,11 @@ std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setu
   task.valid = {
       {"message size", loose_value(to_text(Bytes(least))), loose_value(to_text(Bytes(most)))}};
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-    const auto platform = setup.platform(overlay);
-    const auto stack = setup.stack(overlay);
+    const auto [platform, stack] = setup.machine(overlay);
+    const Value library = setup.library(overlay, platform);
     std::vector<double> times;
     for (NcclRun& run : runs) {
-      run.options.library = setup.library(overlay);
+      run.options.library = library;
       for (const NcclTestsRow& row : run_nccl_test(*run.test, platform, stack, run.options))
         times.push_back(row.time);
     }

@@ -107,7 +107,8 @@ std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setu
       {cpu, "/socket_link", 1e8, 1e12, "copies between GPUs of different sockets"},
   };
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-    return predictions(cells, setup.platform(overlay), setup.stack(overlay));
+    const auto [platform, stack] = setup.machine(overlay);
+    return predictions(cells, platform, stack);
   };
   const std::string taught = joined(setup.learning.learn(task));
   return std::vector<std::string>(logs.size(), taught);

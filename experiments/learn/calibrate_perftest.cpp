@@ -43,8 +43,8 @@ double expansion(const platforms::Transport& transport, platforms::LinkLayer lin
 std::vector<std::string> teach_perftest(const std::vector<LogText>& logs, Setup& setup)
 {
   setup.need_platform(logs.front().path);
-  const auto spec = setup.platform(setup.learnt());
-  const auto transport = setup.stack(setup.learnt()).transport;
+  const auto [spec, stack] = setup.machine(setup.learnt());
+  const platforms::Transport& transport = stack.transport;
   const int found =
       transport.protocol == platforms::NetworkProtocol::rdma ? rdma_adapter(spec, transport) : -1;
   if (found < 0)

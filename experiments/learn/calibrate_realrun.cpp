@@ -27,7 +27,7 @@ std::vector<std::string> teach_network(const std::string& path,
                                  median_of(r.cpu_s_per_byte) / 2, spread_of(r.cpu_s_per_byte)});
   task.knobs = {{transport, "/copy_rate", 1e6, 1e13, "iperf3 on a wire that takes segments"}};
   task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
-    platforms::Stack stack = setup.stack(overlay);
+    platforms::Stack stack = setup.machine(overlay).stack;
     stack.transport = platforms::load_transport(
         resolve_preset(realrun_transport(path), platforms::kTransportKind, overlay));
     return std::vector<double>(
