@@ -5,6 +5,7 @@
 #include "sim/base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -84,6 +85,15 @@ bool through_cache(const Value& job, const Value& global)
           !(has_option(job, "direct") || has_option(global, "direct")));
 }
 
+// Whether fio itself held the job back.
+bool held_back(const Value& job, const Value& global)
+{
+  return std::ranges::any_of(std::array{"rate", "rate_iops", "thinktime"}, [&](const char* key) {
+    const std::string asked = option(job, global, key);
+    return !asked.empty() && asked != "0";
+  });
+}
+
 // What ran at the same time, side by side.
 void add_side(std::optional<FioSide>& sum, const std::optional<FioSide>& more)
 {
@@ -104,6 +114,7 @@ void add_to(FioJob& group, const FioJob& job)
 {
   group.depth = std::max(group.depth, job.depth);
   group.cached |= job.cached;
+  group.throttled |= job.throttled;
   add_side(group.read, job.read);
   add_side(group.write, job.write);
 }
@@ -146,6 +157,7 @@ FioLog read_fio(const std::string& text, const std::string& name)
     job.block_size = option(options, global, "bs");
     job.depth = count(options, global, "iodepth") * count(options, global, "numjobs");
     job.cached = through_cache(options, global);
+    job.throttled = held_back(options, global);
     job.read = side(value, "read");
     job.write = side(value, "write");
     if (!job.read && !job.write)

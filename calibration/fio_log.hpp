@@ -26,6 +26,7 @@ struct FioJob {
   std::string pattern;    // "read", "randread", "write", ...; "" when fio does not repeat it
   std::string block_size; // as given to fio, "" when fio does not repeat it
   double depth = 1;       // operations in flight that were asked for: iodepth x numjobs
+  bool throttled = false; // held to a rate that was asked for
   bool cached = false;    // through the page cache: direct=0, which is fio's default
   std::optional<FioSide> read;
   std::optional<FioSide> write;

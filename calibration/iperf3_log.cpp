@@ -60,6 +60,8 @@ Iperf3Log read_iperf3_log(const std::string& text, const std::string& name)
   if (log.protocol != "TCP" && log.protocol != "UDP")
     log_member(test, "protocol").fail("must be TCP or UDP, got '" + excerpt(log.protocol) + "'");
   log.streams = static_cast<int>(std::min(log_number(test, "num_streams", 1), 1e6));
+  if (test.json().contains("target_bitrate")) // of each stream
+    log.asked = BytesPerSecond(log_number(test, "target_bitrate") / 8 * log.streams);
   log.reverse = log_number(test, "reverse") != 0;
   if (test.json().contains("bidir") && log_number(test, "bidir") != 0)
     log_member(test, "bidir").fail("runs in both directions at once (--bidir) are not read");

@@ -12,6 +12,7 @@ struct Iperf3Log {
   std::string host;     // the server as the client named it
   std::string protocol; // "TCP" or "UDP"
   int streams = 1;
+  BytesPerSecond asked; // what all streams were held to (-b); zero: nothing
   bool reverse = false; // the server sends
   Bytes segment;        // TCP payload of a packet (MSS); zero when the log does not say
   Seconds duration;

@@ -193,13 +193,27 @@ void Machine::choose_network()
     local_framing_ = *local;
 }
 
+// What an adapter carries for a GPU: the least of its rate and the way between them.
+BytesPerSecond Machine::rate_to(int gpu, int nic) const
+{
+  BytesPerSecond least = spec_.nics[static_cast<std::size_t>(nic)].rate;
+  for (const Leg& leg : graph_.route(graph_.gpu(gpu), graph_.nic(nic)))
+    least = std::min(least, graph_.joins()[static_cast<std::size_t>(leg.join)].capacity);
+  return least;
+}
+
 void Machine::choose_nics()
 {
   nic_of_.clear();
   std::vector<int> users(spec_.node.nics.size(), 0);
   for (int gpu = 0; gpu < graph_.gpus(); ++gpu) {
+    BytesPerSecond most{};
+    for (const int nic : network_.nics)
+      most = std::max(most, rate_to(gpu, nic));
     int best = -1;
     for (const int nic : network_.nics) {
+      if (rate_to(gpu, nic) * kSameLink < most)
+        continue;
       const auto distance = [&](int n) {
         return std::pair(graph_.classify(graph_.gpu(gpu), graph_.nic(n)),
                          users[static_cast<std::size_t>(n)]);

@@ -137,7 +137,8 @@ public:
   double socket_cap(double threads, double connections) const;
   /// The adapters of the training network, as indices into spec().node.nics.
   const std::vector<int>& training_nics() const { return network_.nics; }
-  /// The training adapter that is nearest to a GPU; among equals they take turns.
+  /// The training adapter that carries most for a GPU, of those the nearest; among equals they take
+  /// turns (ncclTopoGetLocalNet).
   int nic_of(int gpu) const { return nic_of_.at(static_cast<std::size_t>(gpu)); }
 
 private:
@@ -152,6 +153,7 @@ private:
   const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_.index)]; }
   void choose_network();
   void choose_nics();
+  BytesPerSecond rate_to(int gpu, int nic) const;
   void add_nvlinks(int node, NodeView& view) const;
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to) const;
   void add_dram(std::vector<sim::Use>& uses, int node, int gpu) const;

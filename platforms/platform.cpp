@@ -97,20 +97,37 @@ public:
     std::vector<std::string> names;
     for (const auto& nic : spec_.node.nics)
       names.push_back(nic.name);
-    for (std::size_t i = 0; i < spec_.networks.size(); ++i)
-      for (std::size_t k = 0; k < spec_.networks[i].nics.size(); ++k)
-        if (std::find(names.begin(), names.end(), spec_.networks[i].nics[k]) == names.end())
-          root.at("networks")
-              .at(i)
-              .at("nics")
-              .at(k)
-              .fail("is not an adapter of the node: '" + spec_.networks[i].nics[k] + "'",
-                    suggestion(spec_.networks[i].nics[k], names, "adapters"));
+    std::vector<std::string> plugged;
+    for (std::size_t i = 0; i < spec_.networks.size(); ++i) {
+      const Value nics = root.at("networks").at(i).at("nics");
+      if (spec_.networks[i].nics.empty())
+        nics.fail("is an empty list: a network needs an adapter of the node",
+                  "adapters: " + joined(names));
+      for (std::size_t k = 0; k < spec_.networks[i].nics.size(); ++k) {
+        const std::string& nic = spec_.networks[i].nics[k];
+        if (std::find(names.begin(), names.end(), nic) == names.end())
+          nics.at(k).fail("is not an adapter of the node: '" + nic + "'",
+                          suggestion(nic, names, "adapters"));
+        if (std::find(plugged.begin(), plugged.end(), nic) != plugged.end())
+          nics.at(k).fail("is plugged in already: '" + nic + "'",
+                          "adapters that are free: " + joined(free_of(names, plugged)));
+        plugged.push_back(nic);
+      }
+    }
     if (spec_.max_nodes > 1 && spec_.networks.empty())
       root.fail_at("networks", "is missing: more than one node needs a fabric");
   }
 
 private:
+  static std::vector<std::string> free_of(std::vector<std::string> names,
+                                          const std::vector<std::string>& plugged)
+  {
+    std::erase_if(names, [&](const std::string& name) {
+      return std::find(plugged.begin(), plugged.end(), name) != plugged.end();
+    });
+    return names;
+  }
+
   void place(const std::string& name, const Value& at) const
   {
     if (std::find(places_.begin(), places_.end(), name) == places_.end())
@@ -244,10 +261,6 @@ bool is_plugged(const PlatformSpec& spec, std::size_t network, std::size_t nic)
   const auto& plugged = spec.networks[network].nics;
   return std::find(plugged.begin(), plugged.end(), spec.node.nics[nic].name) != plugged.end();
 }
-
-// Rates of one kind of link differ by a quarter at least from one generation to the next
-// (Ethernet's 40 and 50 Gb/s); what differs by less is the same one, as it was measured or varies.
-constexpr double kSameLink = 1.15;
 
 } // namespace
 

@@ -86,6 +86,10 @@ struct PlatformSpec {
   int gpus_per_node() const { return node.gpus ? static_cast<int>(node.gpus->on.size()) : 0; }
 };
 
+/// Rates of one kind of link differ by a quarter at least from one generation to the next
+/// (Ethernet's 40 and 50 Gb/s); what differs by less is the same one, as it was measured or varies.
+constexpr double kSameLink = 1.15;
+
 /// A link runs at the rate of the slower of its ends, an adapter or a switch's port: adapters get
 /// the rate at which they run, and where that is not their own, a remark.
 void limit_to_ports(PlatformSpec& spec);

@@ -20,6 +20,14 @@ void check_servers(const Value& at, Storage& storage)
                   : "must have 'disk' and 'disks', or 'rate'");
   if (disks && servers.write_rate.value() > 0)
     at.at("write_rate").fail("must be left out beside 'disk', which says how fast it writes");
+  if (!disks)
+    for (const auto& [key, given] :
+         {std::pair("disks", servers.disks > 0), {"media_read", servers.media_read.value() > 0}})
+      if (given)
+        at.fail_at(key, "is of disks, and 'rate' says what all media deliver",
+                   "leave it out, or name the 'disk' instead of the rate");
+  if (!servers.cpu && servers.sockets > 1)
+    at.fail_at("sockets", "is of servers whose 'cpu' is told", "leave it out, or name the cpu");
   if (disks && servers.disks < 1)
     at.fail("has 'disk' but not 'disks', the number of disks that hold data");
   if (disks)
@@ -41,6 +49,7 @@ Storage load_storage(const Value& reference)
     value.fail_at("stripes", "is of disks in every node, and this storage has 'servers'",
                   "\"disks\" of \"servers\": those of one server that hold data");
   for (const auto& [key, given] : {std::pair("connections", storage.connections > 1),
+                                   {"transports", !storage.transports.empty()},
                                    {"gateway", storage.gateway.value() > 0}})
     if (given && !storage.servers)
       value.fail_at(key, "is of a network to file servers, and this storage has no 'servers'");

@@ -115,17 +115,24 @@ std::vector<Json> decoding_threads(const ResolvedExperiment& experiment)
   return {cores, std::max(1, cores / 2)};
 }
 
-// A framework told by its name becomes an object, for a rule of its own.
-void set_choice(Document& document, const std::string& pointer, const Json& option)
+// A rule of a job's framework, where the job can say it: beside the rules that it says already, or
+// with a framework that is an object for it.
+Alternative of_framework(const std::string& job, const Json& framework, const Alternative& rule)
 {
-  const std::size_t rule = pointer.find("/framework/transformer/");
-  if (rule != std::string::npos) {
-    Json& job = document.root.at(Json::json_pointer(pointer.substr(0, rule)));
-    if (job.at("framework").is_string())
-      job["framework"] = {{"extends", job.at("framework")}};
-    job["framework"].emplace("transformer", Json::object());
+  const bool named = framework.is_string();
+  const bool says_rules = !named && framework.contains("transformer");
+  Alternative choice{job + "/framework", {}};
+  if (!named)
+    choice.pointer += "/transformer";
+  if (says_rules)
+    choice.pointer += "/" + rule.pointer;
+  for (const Json& option : rule.options) {
+    const Json rules = {{rule.pointer, option}};
+    choice.options.push_back(says_rules ? option
+                             : named    ? Json{{"extends", framework}, {"transformer", rules}}
+                                        : rules);
   }
-  set_in_experiment(document, pointer, option, "explain");
+  return choice;
 }
 
 std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const Value& root)
@@ -145,8 +152,9 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
       choices.push_back({job + "/precision", {"fp16", "bf16", "fp8", "mxfp8", "nvfp4"}});
       choices.push_back({job + "/recompute", {"none", "selective", "full"}});
       if (experiment.jobs[i].transformer->step.memory.model.experts > 0)
-        for (const auto& [key, options] : rules_for_experts())
-          choices.push_back({fmt::format("{}/framework/transformer/{}", job, key), options});
+        for (const Alternative& rule : rules_for_experts())
+          choices.push_back(of_framework(
+              job, root.at("jobs").at(i).json().value("framework", Json::object()), rule));
     } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
     }
@@ -217,7 +225,7 @@ std::vector<std::vector<SwapGain>> swapped(const Point& point, const ResolvedExp
         continue;
       try {
         auto document = std::make_shared<Document>(*point.document);
-        set_choice(*document, choice.pointer, option);
+        set_in_experiment(*document, choice.pointer, option, "explain");
         const ResolvedExperiment changed =
             resolve({point.settings, std::move(document), point.profiles, point.anchored});
         if (fit(experiment) && !fit(changed))

@@ -158,31 +158,34 @@ private:
           continue;
         memory.plan = plan;
         use_routing(memory, job_.spec.routing);
-        if (!least_recompute(memory)) {
-          ++found.too_large;
-          continue;
+        const auto repeated = recomputations(memory);
+        found.too_large += repeated.empty() ? 1 : 0;
+        for (const models::MemorySetting& one : repeated) {
+          memory = one;
+          c.bound = bound_of(c.setting, none);
+          candidates_.push_back(c);
         }
-        c.bound = bound_of(c.setting, none);
-        candidates_.push_back(c);
       }
     }
   }
 
-  // Repeating more than memory asks for is never quicker. False where nothing fits.
-  bool least_recompute(models::MemorySetting& memory) const
+  // Those that fit: repeating more than memory asks for is never quicker, but whether parts of all
+  // layers or some layers altogether cost less is not known before.
+  std::vector<models::MemorySetting> recomputations(models::MemorySetting memory) const
   {
     memory.treatments.repeated.reset();
+    std::vector<models::MemorySetting> list;
     for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-      if (recompute == Recompute::selective && memory.flash)
-        continue; // the fused kernel does that by itself
       memory.recompute = recompute;
       if (!plan_fits(memory, e_.platform))
         continue;
       if (recompute == Recompute::full)
         least_layers(memory);
-      return true;
+      list.push_back(memory);
+      if (recompute == Recompute::none)
+        break;
     }
-    return false;
+    return list;
   }
 
   // Of each piece, of which all fit.
@@ -210,11 +213,14 @@ private:
       if (models::unsupported(limits_, shared).empty())
         least = zero;
     }
+    const bool several_nodes = setting_.memory.per_node / plan.tensor < data * plan.context;
     std::vector<std::pair<int, models::ZeroShard>> list{{least, models::ZeroShard::all}};
+    if (several_nodes && least == 1 && plan.expert == 1)
+      list.emplace_back(least, models::ZeroShard::node);
     if (plan.pipeline > 1)
       return list;
     list.emplace_back(3, models::ZeroShard::all);
-    if (setting_.memory.per_node / plan.tensor < data * plan.context)
+    if (several_nodes)
       list.emplace_back(3, models::ZeroShard::node);
     return list;
   }

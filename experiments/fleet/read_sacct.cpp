@@ -176,6 +176,8 @@ void add_job(const TraceTable::Row& row, JobCollector& jobs)
   const auto run = run_of(row, jobs);
   if (!run)
     return jobs.leave_out("cannot be read: no run time", row.where());
+  if (state == "CANCELLED" && *run == 0) // Start is then when it was cancelled
+    return jobs.leave_out("were cancelled before they started", row.where(), id);
   one.run_s = *run;
   if (one.limit_s && *one.limit_s < one.run_s) { // Slurm looks every half minute
     jobs.note("ran longer than their limit: the limit is their run time", row.where());

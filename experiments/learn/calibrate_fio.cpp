@@ -51,6 +51,8 @@ std::string useless(const FioJob& job, Seconds of_one)
 {
   if (job.read && job.write)
     return "reads and writes mixed: neither shows what the disk does of it alone";
+  if (job.throttled)
+    return "held to a rate that was asked for (rate, rate_iops, thinktime): not what the disk does";
   if (job.cached)
     return "direct=0, fio's default: the page cache answers in the disk's place; --direct=1 would "
            "tell";

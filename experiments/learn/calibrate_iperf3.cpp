@@ -22,9 +22,10 @@ namespace {
 using calibration::Iperf3Log;
 using platforms::Framing;
 
-constexpr double kIperfSpread = 0.05; // of repeated runs
-constexpr double kCoreBound = 0.9;    // of a core: above, the core is the limit
-constexpr double kLineBound = 0.8;    // of the adapter's payload rate: above, the adapter is
+constexpr double kIperfSpread = 0.05;   // of repeated runs
+constexpr double kCoreBound = 0.9;      // of a core: above, the core is the limit
+constexpr double kAsFastAsAsked = 0.97; // of a rate asked for: that is then the limit
+constexpr double kLineBound = 0.8;      // of the adapter's payload rate: above, the adapter is
 // Slow start takes tens of round trips, and iperf3 starts and joins its threads within the CPU time
 // that it reports: a shorter run tells those.
 constexpr Seconds kShortestRun{1.0};
@@ -282,6 +283,13 @@ private:
     if (nic_ < 0) {
       setup_.notes.push_back(where + ": whether the adapter is the limit cannot be told without "
                                      "--platform");
+      return false;
+    }
+    if (run.log.rate > kAsFastAsAsked * run.log.asked && run.log.asked.value() > 0) {
+      setup_.learning.refuse(
+          "nic rate",
+          where + fmt::format(", held to the {} that were asked for", to_text(run.log.asked)),
+          "iperf3 without -b");
       return false;
     }
     if (share > kLineBound)

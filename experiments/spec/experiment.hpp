@@ -35,6 +35,7 @@ struct StackSpec {
 
 /// GPUs of a job, at most.
 inline constexpr int kMostJobGpus = 1 << 20;
+inline constexpr double kLeastKernelTime = 0.01, kMostKernelTime = 100; // times as computed
 
 struct AnchorSpec {
   double samples_per_s = 0;
@@ -397,7 +398,7 @@ void describe_transformer(V& v, JobSpec& s)
   v.optional("kernel_time", s.kernel_time,
              "by this factor kernels take longer than computed, or the host's launches where a "
              "network's kernels are shorter than these; an anchor says it by a rate",
-             between(0.01, 100));
+             between(kLeastKernelTime, kMostKernelTime));
   v.optional("tokens", s.tokens,
              "length of the training in tokens: a number or a text like \"1T\"");
 }
@@ -430,7 +431,7 @@ void describe(V& v, JobSpec& s)
   v.optional("gradient_accumulation", s.gradient_accumulation,
              "batches whose gradients are added up before they are exchanged and applied, together "
              "a step (of transformers: global_batch and micro_batch say it)",
-             between(1, 1e6));
+             between(1, 1e4));
   v.optional("input", s.input,
              "where batches come from: synthetic (default), tfrecord, jpeg, raw, or an object");
   v.optional("gpus", s.gpus, "number of GPUs", between(1, kMostJobGpus));

@@ -11,8 +11,9 @@ namespace foretrain::experiments {
 bool plan_fits(const models::MemorySetting& setting, const platforms::PlatformSpec& platform);
 
 /// A warning where it does not fit: what the fullest stage needs, and the plan nearest to the one
-/// asked for that fits; "" where it does.
+/// asked for that fits and the framework has; "" where it does.
 std::string why_not_fitting(const TransformerSetting& setting, const std::string& job,
-                            const platforms::PlatformSpec& platform);
+                            const platforms::PlatformSpec& platform,
+                            const models::PlanLimits& limits);
 
 } // namespace foretrain::experiments

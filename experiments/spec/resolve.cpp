@@ -70,8 +70,6 @@ Value only_program(const Value& file)
 // A job that was handed over as a program: kernels have times, the machine is simulated.
 void resolve_program(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
 {
-  if (job.spec.model)
-    at.fail_at("model", "stands beside a program: a job has one of them");
   if (job.spec.epochs)
     at.fail_at("epochs", "is of a program, which has no data set",
                "say how long the training is in \"training_steps\"");
@@ -158,7 +156,8 @@ void resolve_transformer(ResolvedJob& job, const Value& at, const ResolvedExperi
   for (const std::string& warning : setting->warnings)
     job.warnings.push_back(warning);
   job.framework.start = job.stack.host.cpu_overhead * job.framework.start;
-  if (const std::string misfit = why_not_fitting(*setting, job.spec.name, e.platform);
+  if (const std::string misfit =
+          why_not_fitting(*setting, job.spec.name, e.platform, job.framework.plans);
       !misfit.empty())
     job.warnings.push_back(misfit);
   job.measured_steps = job.spec.steps.value_or(kStepsOfTransformers);
@@ -200,6 +199,8 @@ ResolvedJob resolve_job(ResolvedJob job, const Value& at, const ResolvedExperime
                         const std::optional<ResolvedExperiment>& measured)
 {
   const JobSpec& spec = job.spec;
+  if (spec.program && spec.model)
+    at.fail_at("model", "stands beside a program: a job has one of them");
   if (const std::string idle = idle_keys_of_input(spec); !idle.empty())
     job.warnings.push_back(idle);
   if (has_transformer(spec)) {

@@ -62,6 +62,10 @@ void refuse_precision(const JobSpec& job, const models::Transformer& t, const Va
     at.fail_at("bf16_layers", fmt::format("are {} of {} layers", wide, t.layers));
   if (!job.lora)
     return;
+  if (job.lora->rank > t.hidden)
+    at.at("lora").fail_at("rank", fmt::format("is {}, and no product of the model is of a higher "
+                                              "rank than its hidden size of {}",
+                                              job.lora->rank, t.hidden));
   if (job.lora->weights == models::FrozenWeights::fp8 && !narrow)
     at.at("lora").fail_at("weights", "are 'fp8', and products are '" + word_of(job.precision) + "'",
                           "they need \"precision\": \"fp8\", \"mxfp8\", \"mxfp4\" or \"nvfp4\"");

@@ -26,6 +26,8 @@ std::string divisors_near(int n, int value)
                    : fmt::format("nearest that does: {}", below);
 }
 
+constexpr int kMostMicroBatches = 100'000; // of a replica's step: they are simulated one by one
+
 Problem not_dividing(const char* key, int value, int whole, const char* of_what)
 {
   return {key, fmt::format("is {}, which does not divide the {} {}", value, whole, of_what),
@@ -190,6 +192,12 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
 Problem of_batch(const ParallelPlan& plan, int data, int micro_batch, int global_batch)
 {
   const int unit = data * micro_batch;
+  if (global_batch / unit > kMostMicroBatches)
+    return {"global_batch",
+            fmt::format("is {}: a step has {} micro-batches of data x micro_batch = {} x {}, of "
+                        "which {} are simulated at most",
+                        global_batch, global_batch / unit, data, micro_batch, kMostMicroBatches),
+            fmt::format("at most {}, or a larger micro_batch", kMostMicroBatches * unit)};
   if (global_batch % unit != 0) {
     const int below = global_batch / unit * unit;
     return {"global_batch",

@@ -15,12 +15,21 @@ std::string unsupported(const PlanLimits& limits, const ParallelPlan& plan)
     return "pipeline stages";
   if (plan.pipeline > 1 && std::ranges::find(limits.schedules, schedule) == limits.schedules.end())
     return fmt::format("the schedule {} (it has {})", schedule, joined(limits.schedules));
-  if (plan.zero > 0 && std::ranges::find(limits.zero, plan.zero) == limits.zero.end()) {
+  const auto lacks_zero = [&](const std::vector<int>& has, const char* where) -> std::string {
+    if (std::ranges::find(has, plan.zero) != has.end())
+      return "";
     std::vector<std::string> stages;
-    for (const int zero : limits.zero)
+    for (const int zero : has)
       stages.push_back(std::to_string(zero));
-    return fmt::format("ZeRO {} (it has {})", plan.zero, stages.empty() ? "none" : joined(stages));
-  }
+    return fmt::format("ZeRO {}{} (it has {})", plan.zero, where,
+                       stages.empty() ? "none" : joined(stages));
+  };
+  if (plan.zero > 0)
+    if (std::string lacks = lacks_zero(limits.zero, ""); !lacks.empty())
+      return lacks;
+  if (plan.shard == ZeroShard::node)
+    if (std::string lacks = lacks_zero(limits.zero_of_node, " within nodes"); !lacks.empty())
+      return lacks;
   if (plan.pipeline > 1 && plan.zero > limits.zero_in_pipeline)
     return fmt::format("ZeRO {} with pipeline stages (it has up to {})", plan.zero,
                        limits.zero_in_pipeline);

@@ -76,6 +76,10 @@ void check(const Value& at, const Transformer& t)
   if ((t.routing_groups > 0) != (t.routed_groups > 0) || t.routed_groups > t.routing_groups)
     at.fail_at("routed_groups",
                fmt::format("is {} of {} routing_groups", t.routed_groups, t.routing_groups));
+  if (t.routing_groups > 0 && t.top_k > t.routed_groups * (t.experts / t.routing_groups))
+    at.fail_at("top_k", fmt::format("is {}, but {} of {} groups of experts hold {}", t.top_k,
+                                    t.routed_groups, t.routing_groups,
+                                    t.routed_groups * (t.experts / t.routing_groups)));
   if (t.expert_ffn && t.experts == 0)
     at.fail_at("expert_ffn", "is of experts, and the model has none");
   if (t.full_attention_every > 0 && t.window == 0 && !t.scans())

@@ -100,19 +100,20 @@ inline std::string nccl_log(const std::string& platform, const std::string& libr
 
 /// iperf3 --json of one TCP connection.
 inline std::string iperf3_log(double bytes_per_second, double client_cpu, double server_cpu,
-                              int segment, int streams = 1)
+                              int segment, int streams = 1, double asked = 0)
 {
   const double bytes = std::floor(2 * bytes_per_second);
   const std::string sum = fmt::format(
       R"({{ "seconds": 2.0, "bytes": {:.0f}, "bits_per_second": {:.1f} }})", bytes, 4 * bytes);
   return fmt::format(R"({{
   "start": {{ "connecting_to": {{ "host": "b" }}, "tcp_mss_default": {},
-             "test_start": {{ "protocol": "TCP", "num_streams": {}, "reverse": 0 }} }},
+             "test_start": {{ "protocol": "TCP", "num_streams": {}, "reverse": 0,
+                             "target_bitrate": {:.0f} }} }},
   "intervals": [],
   "end": {{ "sum_sent": {}, "sum_received": {},
     "cpu_utilization_percent": {{ "host_total": {:.4f}, "remote_total": {:.4f} }} }}
 }})",
-                     segment, streams, sum, sum, 100 * client_cpu, 100 * server_cpu);
+                     segment, streams, 8 * asked, sum, sum, 100 * client_cpu, 100 * server_cpu);
 }
 
 struct FioRun {

@@ -326,6 +326,11 @@ TEST_CASE("iperf3 on an idle core teaches the adapter, if the rate is near its o
   // 1448 bytes of payload travel in 1538 bytes on the wire.
   CHECK_THAT(learnt(calibrate({full}, options), "/rate"), WithinRel(115e6 * 1538 / 1448, 1e-3));
   CHECK(refused(calibrate({half}, options), "rate"));
+  // Held to what was asked for, of each of two streams: the adapter may do more.
+  const std::string held = folder.write("held.json", iperf3_log(115e6, 0.1, 0.2, 1448, 2, 58e6));
+  CHECK(refused(calibrate({held}, options), "nic rate"));
+  const std::string below = folder.write("below.json", iperf3_log(115e6, 0.1, 0.2, 1448, 2, 1e9));
+  CHECK_THAT(learnt(calibrate({below}, options), "/rate"), WithinRel(115e6 * 1538 / 1448, 1e-3));
   CHECK_THAT(error_of({fast}, options), Contains("fast.json") && Contains("at most"));
   // Eight streams of 3.16 have a thread each: 180 % of a core are none that is busy.
   const std::string many = folder.write("many.json", iperf3_log(115e6, 1.5, 1.8, 1448, 8));
@@ -415,6 +420,14 @@ TEST_CASE("fio teaches no limit that its queue does not reach", "[calibrate]")
     const Calibration cache = calibrate({folder.write("p.json", through)}, {.disk = "nvme-1.6tb"});
     CHECK(cache.profile.parameters.empty());
     CHECK_THAT(cache.notes.at(0), Contains("the page cache answers"));
+  }
+  for (const char* held : {"rate", "rate_iops", "thinktime"}) {
+    std::string slowed = cached;
+    slowed.replace(slowed.find(direct), direct.size(),
+                   direct + fmt::format(", \"{}\": \"100m\"", held));
+    const Calibration none = calibrate({folder.write("h.json", slowed)}, {.disk = "nvme-1.6tb"});
+    CHECK(none.profile.parameters.empty());
+    CHECK_THAT(none.notes.at(0), Contains("held to a rate that was asked for"));
   }
 }
 

@@ -74,6 +74,21 @@ TEST_CASE("what an experiment says of itself has to be of its kind", "[experimen
   CHECK_THAT(problem(kSmall, {{key, value}}), Contains(why));
 }
 
+TEST_CASE("what no training can be is refused", "[experiment][errors]")
+{
+  CHECK_THAT(problem(kLarge, {{"/jobs/0/program", "\"none\""}}),
+             Contains("/jobs/0/model stands beside a program"));
+  CHECK_THAT(problem(kLarge, {{"/jobs/0/global_batch", "100000000"}}),
+             Contains("are simulated at most") && Contains("at most 400000"));
+  CHECK_THAT(
+      problem(kLarge, {{"/jobs/0/lora", R"({"rank": 4097})"}}),
+      Contains("/jobs/0/lora/rank is 4097, and no product of the model is of a higher rank"));
+  CHECK_THAT(problem(kExperts, {{"/jobs/0/model", R"({"extends": "mixtral-8x7b",
+                                 "transformer": {"top_k": 4, "routing_groups": 8,
+                                                 "routed_groups": 2}})"}}),
+             Contains("top_k is 4, but 2 of 8 groups of experts hold 2"));
+}
+
 TEST_CASE("an expectation has to name a number, and what is expected of it", "[experiment][errors]")
 {
   const auto [expected, why] = GENERATE(table<std::string, std::string>({

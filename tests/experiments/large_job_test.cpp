@@ -484,7 +484,35 @@ TEST_CASE("what does not fit is told the cheapest plan that does", "[large]")
   // Sharing the optimizer's state out costs next to nothing: it comes first, and alone.
   CHECK_THAT(advice("0", "1"), Catch::EndsWith("this would fit: \"zero\": 1"));
   CHECK_THAT(advice("1", "8"), Catch::Contains("this would fit: \"recompute\": "));
-  CHECK_THAT(advice("0", "8"), Catch::Contains("this would fit: \"zero\": 1 and \"recompute\": "));
+  CHECK_THAT(advice("0", "8"), Catch::Contains("this would fit: \"zero\": 1, \"recompute\": "));
+  // What the framework has not is no advice; and what is, fits as it is told.
+  const auto fits = [](std::vector<std::pair<std::string, std::string>> settings,
+                       const std::vector<std::pair<std::string, std::string>>& advised) {
+    for (const auto& it : advised)
+      settings.push_back(it);
+    return large(settings).jobs.front().warnings;
+  };
+  const std::vector<std::pair<std::string, std::string>> small{
+      {"/jobs/0/model", "llama-2-13b"},
+      {"/jobs/0/framework", "megatron"},
+      {"/jobs/0/gpus", "16"},
+      {"/jobs/0/global_batch", "64"},
+      {"/jobs/0/sequence", "4096"},
+      {"/jobs/0/micro_batch", "1"},
+      {"/jobs/0/parallel", R"({"zero": 1})"}};
+  const std::string tensors = "\"tensor\": 2, \"sequence_parallel\": true";
+  CHECK_THAT(fits(small, {}).front(), Catch::EndsWith("this would fit: " + tensors));
+  for (const std::string& warning :
+       fits(small, {{"/jobs/0/parallel", "{" + tensors + R"(, "zero": 1})"}}))
+    CHECK_THAT(warning, !Catch::Contains("does not fit"));
+  // A stage that the framework has not, as it was asked for, is kept.
+  auto odd = small;
+  odd[0].second = "llama-3-70b";
+  odd[4].second = "8192";
+  odd[6].second = R"({"zero": 3, "tensor": 2, "pipeline": 2, "sequence_parallel": false})";
+  CHECK_THAT(fits(odd, {}).at(1), Catch::EndsWith("this would fit: \"tensor\": 8, "
+                                                  "\"sequence_parallel\": true, "
+                                                  "\"recompute\": \"full\""));
   // Where neither sharing nor tensors are enough, both may be.
   const auto both = large({{"/jobs/0/model", "llama-3-70b"},
                            {"/jobs/0/gpus", "64"},
@@ -494,7 +522,10 @@ TEST_CASE("what does not fit is told the cheapest plan that does", "[large]")
                            {"/jobs/0/parallel", "{}"}})
                         .jobs.front()
                         .warnings;
-  CHECK_THAT(both.front(), Catch::Contains("full recomputation, \"zero\": 1 and \"tensor\": 8"));
+  CHECK_THAT(
+      both.front(),
+      Catch::Contains(
+          "\"tensor\": 8, \"sequence_parallel\": true, \"zero\": 1, \"recompute\": \"full\""));
 }
 
 } // namespace foretrain::large_job_test

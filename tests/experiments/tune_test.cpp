@@ -47,7 +47,7 @@ Json drawn_plan(Json job, bool experts, test::Draw& draw)
     plan["virtual_stages"] = draw.of(std::vector<int>{2, 3, 4, 6, 8});
     plan["schedule"] = "interleaved";
   }
-  if (plan["zero"] == 3 && draw.whole(0, 1) == 1)
+  if (plan["zero"] != 0 && draw.whole(0, 1) == 1)
     plan["shard"] = "node";
   if (experts) {
     plan["expert"] = draw.of(std::vector<int>{1, 2, 4, 8});
@@ -226,10 +226,42 @@ TEST_CASE("weights are shared within nodes where that is quicker, whatever the j
   const TuneAnswer answer = tune(point_of(job), 1, {});
   REQUIRE(answer.best.size() == 1);
   const Json plan = written(answer).at("plans")[0];
-  job["parallel"] = plan.at("parallel");
-  for (const char* key : {"micro_batch", "recompute"})
-    job[key] = plan.at(key);
+  for (const char* key : {"parallel", "micro_batch", "recompute", "recompute_layers"})
+    if (plan.contains(key))
+      job[key] = plan.at(key);
   CHECK(rate_of(job) == Approx(answer.best.front().tokens_per_s.median).epsilon(1e-3));
+}
+
+TEST_CASE("the optimizer's state is shared within nodes where that is quicker, and none else can",
+          "[tune][long]")
+{
+  Json job = {{"model", "llama-3.2-1b"}, {"framework", "nemo"}, {"precision", "bf16"}, {"gpus", 16},
+              {"global_batch", 64},      {"sequence", 4096}};
+  const auto best_of = [&] {
+    Json json = {
+        {"cluster", {{"platform", "r750xa"}}}, {"stack", {{"network", "ipoib"}}}, {"jobs", {job}}};
+    return tune({{}, parse_document(json.dump(), "test"), nullptr}, 1, {}).best.at(0).plan;
+  };
+  const models::ParallelPlan best = best_of();
+  CHECK(best.zero == 1);
+  CHECK(best.shard == models::ZeroShard::node);
+  job["framework"] = "megatron"; // of 2021, whose optimizer is shared among all
+  CHECK(best_of().shard == models::ZeroShard::all);
+}
+
+TEST_CASE("parts of all layers are made anew where that is less than some layers altogether",
+          "[tune][long]")
+{
+  Json job = {{"model", "llama-3-70b"}, {"framework", "torchtitan"},
+              {"precision", "bf16"},    {"gpus", 64},
+              {"global_batch", 64},     {"sequence", 8192}};
+  const TunedPlan best = tune(point_of(job), 1, {}).best.at(0);
+  job["parallel"] = {{"tensor", 2}, {"sequence_parallel", true}, {"zero", 3}};
+  job["micro_batch"] = 1;
+  for (const char* recompute : {"selective", "full"}) {
+    job["recompute"] = recompute;
+    CHECK(rate_of(job) <= 1.0001 * best.tokens_per_s.median);
+  }
 }
 
 TEST_CASE("of a plan that must repeat no more layers are made anew than memory asks for", "[tune]")

@@ -343,6 +343,25 @@ TEST_CASE("GPUs take turns on adapters that are equally near", "[machine]")
   CHECK(machine.nic_of(2) != machine.nic_of(3));
 }
 
+TEST_CASE("a GPU sends through the adapter that carries most for it, of those the nearest",
+          "[machine]")
+{
+  const auto nic_of = [](const char* first, const char* second, const char* at) {
+    sim::Engine engine;
+    const auto spec = patched("generic-4gpu", fmt::format(R"({{
+      "node": {{"nics": [{{"name": "a", "type": "{}", "on": "socket0"}},
+                        {{"name": "b", "type": "{}", "on": "{}"}}]}},
+      "networks": [{{"nics": ["a", "b"], "fabric": "ethernet-100g"}}]}})",
+                                                          first, second, at));
+    return Machine(engine, spec, stack_of("tcp"), 2).nic_of(0);
+  };
+  CHECK(nic_of("connectx4-100gbe", "ethernet-10g", "socket0") == 0);
+  CHECK(nic_of("ethernet-10g", "connectx4-100gbe", "socket0") == 1);
+  CHECK(nic_of("ethernet-10g", "connectx4-100gbe", "socket1") ==
+        1); // further, and ten times as fast
+  CHECK(nic_of("connectx4-100gbe", "connectx4-100gbe", "socket1") == 0);
+}
+
 TEST_CASE("PCIe codes 8 bits in 10 up to generation 2, then 128 in 130", "[machine][closed-form]")
 {
   const auto lane = [](int generation) {

@@ -167,10 +167,17 @@ TEST_CASE("a storage system is in the nodes or behind servers", "[storage]")
                     Catch::Contains("both 'disk' (in every node) and 'servers'"));
   CHECK_THROWS_WITH(load_storage(inline_value(R"({ "extends": "nfs-ssd", "stripes": 4 })")),
                     Catch::Contains("/stripes is of disks in every node"));
-  for (const char* key : {R"("connections": 4)", R"("gateway": "1 GB/s")"})
+  for (const char* key :
+       {R"("connections": 4)", R"("gateway": "1 GB/s")", R"("transports": ["tcp"])"})
     CHECK_THROWS_WITH(load_storage(inline_value(
                           std::string(R"({ "name": "local", "disk": "nvme-1.6tb", )") + key + "}")),
                       Catch::Contains("this storage has no 'servers'"));
+  for (const char* key : {R"("disks": 4)", R"("media_read": "1 MB")", R"("sockets": 2)"})
+    CHECK_THROWS_WITH(load_storage(inline_value(fmt::format(
+                          R"({{ "name": "f", "servers": {{ "count": 1, "rate": "1 GB/s", "link":
+                          "100 Gb/s", {} }} }})",
+                          key))),
+                      Catch::Contains("leave it out, or name the"));
 }
 
 TEST_CASE("files go through the adapter of the storage's network, not the first one",

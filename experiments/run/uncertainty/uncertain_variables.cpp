@@ -33,10 +33,12 @@ Format format_of(const std::string& kind, const std::string& pointer)
     return format;
   if (at->contains("default"))
     format.standard = at->at("default");
-  if (at->contains("minimum"))
-    format.smallest = at->at("minimum").get<double>();
-  if (at->contains("maximum"))
-    format.largest = at->at("maximum").get<double>();
+  for (const char* key : {"minimum", "x-minimum"}) // of a number, of a text with a unit
+    if (at->contains(key))
+      format.smallest = at->at(key).get<double>();
+  for (const char* key : {"maximum", "x-maximum"})
+    if (at->contains(key))
+      format.largest = at->at(key).get<double>();
   return format;
 }
 
@@ -258,8 +260,8 @@ private:
                         job.transformer ? kernel_spread(*job.transformer) : spread_of("layers")};
       variable.at.push_back({fmt::format("/jobs/{}/kernel_time", i),
                              {job.spec.kernel_time, "", 1},
-                             0,
-                             std::numeric_limits<double>::infinity()});
+                             kLeastKernelTime,
+                             kMostKernelTime});
       keep(std::move(variable));
     }
   }

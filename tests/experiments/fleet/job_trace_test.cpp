@@ -35,7 +35,9 @@ const std::string kSacct =
     "13|13|gpu|lab|2026-03-01T10:00:06|2026-03-02T10:00:00|2026-03-02T10:01:00|60|60|COMPLETED|1|"
     "gres/gpu:v100=4\n"
     "16|16|gpu|lab|2026-03-01T10:00:07|Unknown|Unknown|0|60|PENDING|1|\n"
-    "17|what\n";
+    "17|what\n"
+    "18|18|gpu|lab|2026-03-01T10:00:08|2026-03-01T10:30:00|2026-03-01T10:30:00|0|60|"
+    "CANCELLED by 0|1|\n";
 
 } // namespace
 
@@ -53,11 +55,11 @@ TEST_CASE("sacct -P: jobs, and what is left out or odd, each told with its line"
   CHECK(trace.workload.accounts[first.account] == "façade");
   CHECK(trace.workload.jobs[1].submit == Seconds(2));
   CHECK(trace.workload.jobs[3].id == "13#2");
-  CHECK(trace.read == 9);
-  CHECK(trace.left_out == 5);
+  CHECK(trace.read == 10);
+  CHECK(trace.left_out == 6);
   CHECK(noted(trace) ==
         "1 are steps of jobs (sacct without -X) (line 3)\n"
-        "1 were cancelled before they started (line 4)\n"
+        "2 were cancelled before they started (line 4)\n"
         "1 ran across a change of the clock by an hour: their elapsed time counts (line 5)\n"
         "1 ran longer than their limit: the limit is their run time (line 6)\n"
         "1 use no GPU (line 7)\n"
