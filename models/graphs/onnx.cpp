@@ -1,5 +1,6 @@
 #include "models/graphs/onnx.hpp"
 
+#include "models/graphs/onnx_checks.hpp"
 #include "models/graphs/onnx_fixed.hpp"
 #include "models/graphs/onnx_operators.hpp"
 #include "models/graphs/onnx_shapes.hpp"
@@ -179,6 +180,7 @@ private:
     const OnnxShape& in = need(node, node.inputs.empty() ? "" : node.inputs[0], 3);
     const OnnxShape& weight = need(node, node.inputs.size() < 2 ? "" : node.inputs[1], 3);
     const OnnxShape& out = need(node, node.outputs.front(), 3);
+    check_convolution(file_, path_, node, in, weight);
     const auto given = node.integers.find("group");
     const double groups =
         given == node.integers.end() ? 1 : std::max(1.0, static_cast<double>(given->second));
@@ -208,6 +210,7 @@ private:
     const std::string right = node.inputs.size() < 2 ? "" : node.inputs[1];
     const OnnxShape& a = need(node, left, 2);
     const OnnxShape& b = need(node, right, 2);
+    check_product(file_, path_, node, a, b);
     const bool turned = node.integers.count("transA") > 0 && node.integers.at("transA") == 1;
     const double k = static_cast<double>(turned ? a[a.size() - 2] : a.back());
     const bool other = node.integers.count("transB") > 0 && node.integers.at("transB") == 1;
@@ -250,6 +253,7 @@ private:
       for (std::size_t i = 0; i < sides[side].size(); ++i) {
         const auto size = static_cast<double>(told[i]);
         const auto known = length.emplace(sides[side][i], size).first;
+        check_letter(file_, path_, node, known->first, known->second, size);
         known->second = std::max(known->second, size);
       }
     }
@@ -287,6 +291,9 @@ private:
     const OnnxShape* in = node.inputs.empty() ? nullptr : shape(node.inputs[0]);
     if (out == nullptr || in == nullptr)
       return false;
+    const OnnxShape* scale = node.inputs.size() < 2 ? nullptr : shape(node.inputs[1]);
+    if (node.op == "BatchNormalization" && scale != nullptr)
+      check_channels(file_, path_, node, *in, *scale);
     traffic(node, one);
     if (onnx_pools(node.op)) {
       one.kind = "pool";

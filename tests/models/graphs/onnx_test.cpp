@@ -408,6 +408,59 @@ TEST_CASE("weights of graphs inside of an operator are held by it")
              Catch::Contains("MyOp 'MyOp_y' holds 384 weights"));
 }
 
+TEST_CASE("shapes that do not fit each other are refused with what would")
+{
+  const auto conv = [](const Dims& input, const Dims& weights, const std::string& attributes,
+                       const char* op = "Conv") {
+    Dims output{input[0], 6};
+    output.insert(output.end(), input.begin() + 2, input.end());
+    return onnx_problem(onnx_model(node(op, {"x", "w"}, "y", attributes) + weight("w", weights) +
+                                   value("x", input) + value("y", output, 12)));
+  };
+  const auto product = [](const char* op, const Dims& left, const Dims& right,
+                          const std::string& attributes = "") {
+    Dims output = left;
+    output.back() = right.back();
+    return onnx_problem(onnx_model(node(op, {"x", "w"}, "y", attributes) + weight("w", right) +
+                                   value("x", left) + value("y", output, 12)));
+  };
+  CHECK_THAT(product("MatMul", {2, 16}, {17, 16}),
+             Catch::Contains("MatMul 'MatMul_y' multiplies [2, 16] by [17, 16]: 16 is not 17") &&
+                 Catch::Contains("the columns of the first must be the rows of the second"));
+  CHECK_THAT(product("MatMul", {2, 4, 16}, {3, 16, 8}), Catch::Contains("must be equal, or 1"));
+  CHECK_THAT(product("Gemm", {2, 16}, {16, 24}, integer_attribute("transB", 1)),
+             Catch::Contains("16 is not 24"));
+  CHECK_THAT(product("Gemm", {2, 5, 16}, {16, 24}), Catch::Contains("takes two matrices"));
+  CHECK(product("Gemm", {16, 2}, {24, 16},
+                integer_attribute("transA", 1) + integer_attribute("transB", 1)) == "no error");
+  CHECK(product("MatMul", {2, 4, 16}, {1, 16, 8}) == "no error");
+  CHECK_THAT(
+      conv({1, 2, 9, 9}, {6, 2, 3, 3}, list_attribute("kernel_shape", {5, 5})),
+      Catch::Contains("Conv 'Conv_y' has kernel_shape [5, 5] and a weight of [6, 2, 3, 3]") &&
+          Catch::Contains("must be [3, 3]"));
+  CHECK_THAT(conv({1, 2, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 3)),
+             Catch::Contains("has 2 channels in, group 3 and a weight of [6, 2, 3, 3]") &&
+                 Catch::Contains("6 channels fit that weight"));
+  CHECK_THAT(conv({1, 8, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 4)),
+             Catch::Contains("group must divide 6"));
+  CHECK_THAT(conv({1, 2, 9}, {6, 2, 3, 3}, ""), Catch::Contains("same number of dimensions"));
+  CHECK(conv({1, 6, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 3)) == "no error");
+  CHECK_THAT(conv({1, 4, 9, 9}, {2, 6, 3, 3}, "", "ConvTranspose"),
+             Catch::Contains("2 channels fit that weight"));
+  CHECK(conv({1, 4, 9, 9}, {4, 3, 3, 3}, integer_attribute("group", 2), "ConvTranspose") ==
+        "no error");
+  CHECK_THAT(onnx_problem(onnx_model(
+                 node("Einsum", {"x", "w"}, "y", text_attribute("equation", "bd,de->be")) +
+                 weight("w", {17, 24}) + value("x", {8, 16}))),
+             Catch::Contains("has 16 and 17 for 'd'"));
+  CHECK_THAT(onnx_problem(onnx_model(node("BatchNormalization", {"x", "s", "s", "s", "s"}, "y") +
+                                     weight("s", {5}) + value("x", {8, 4, 6, 6}))),
+             Catch::Contains("has a scale of [5] for an input of [8, 4, 6, 6]"));
+  // What is not told fits anything.
+  CHECK(onnx_problem(onnx_model(node("MatMul", {"x", "w"}, "y") + weight("w", {17, 16}) +
+                                value("x", {2, 0}))) == "no error");
+}
+
 TEST_CASE("what an ONNX model does not tell is one clear line")
 {
   const std::string unknown = node("Conv", {"x", "w"}, "y") + weight("w", {4, 4, 3, 3});
