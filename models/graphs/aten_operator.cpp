@@ -25,6 +25,9 @@ constexpr Known kKnown[] = {
     {"conv2d", OperatorFamily::conv, "conv", 0},
     {"conv3d", OperatorFamily::conv, "conv", 0},
     {"convolution", OperatorFamily::conv, "conv", 0},
+    {"conv_transpose1d", OperatorFamily::conv, "conv", 0},
+    {"conv_transpose2d", OperatorFamily::conv, "conv", 0},
+    {"conv_transpose3d", OperatorFamily::conv, "conv", 0},
     {"linear", OperatorFamily::linear, "linear", 0},
     {"addmm", OperatorFamily::product, "linear", 0},
     {"mm", OperatorFamily::product, "linear", 0},
@@ -106,18 +109,25 @@ bool set_conv(const AtenCall& call, double batch, OperatorSpec& one)
   if (call.inputs.size() < 2 || call.outputs.empty())
     return false;
   const AtenShape& weight = call.inputs[1];
-  const AtenShape& places = call.outputs[0];
+  const AtenShape& places = call.transposed ? call.inputs[0] : call.outputs[0];
   if (weight.size() < 3 || places.size() != weight.size())
     return false;
   const double area = elements({weight.begin() + 2, weight.end()});
   const double positions = elements(places) / std::max(1.0, places[1]) / batch;
   const double groups = std::max(1.0, call.groups);
+  if (call.transposed) { // each input position meets the kernel; weights are [in, out / groups, ..]
+    one.gemm = {dimension(groups), dimension(positions), dimension(weight[1] * area),
+                dimension(weight[0] / groups)};
+    one.window = 1;
+    return true;
+  }
   one.gemm = {dimension(groups), dimension(positions), dimension(weight[0] / groups),
               dimension(weight[1] * area)};
   one.window = dimension(std::min(area, 1e6));
-  const bool ones = std::all_of(call.stride.begin(), call.stride.end(),
-                                [](double stride) { return stride == 1; });
-  if (ones && weight.size() == 4)
+  const auto all_one = [](const std::vector<double>& sizes) {
+    return std::ranges::all_of(sizes, [](double size) { return size == 1; });
+  };
+  if (all_one(call.stride) && all_one(call.dilation) && weight.size() == 4)
     one.minimal_filtering =
         minimal_filtering({{dimension(weight[2]), dimension(weight[3])}, {1, 1}, false, {0, 0}});
   return true;

@@ -15,6 +15,8 @@ struct AtenCall {
   std::vector<AtenShape> inputs, outputs;
   std::vector<double> stride; // of a convolution
   double groups = 1;
+  std::vector<double> dilation = {};
+  bool transposed = false;
   /// Of each input, whether nothing in the step computed it: a weight, or the batch. Empty: not
   /// told.
   std::vector<bool> kept = {};

@@ -193,11 +193,8 @@ private:
     std::vector<TracedTensor> outputs;
     call.outputs = tensors_of(node, "outputs", outputs);
     call.outputs.insert(call.outputs.end(), outputs.begin(), outputs.end());
-    if (name.find("conv") != std::string::npos && values.size() > 6) {
-      call.call.stride = shape_of(values[3]);
-      call.call.groups =
-          std::max(1.0, number(values.back().is_number() ? values.back() : values[6], 1));
-    }
+    if (name.find("conv") != std::string::npos && values.size() > 6)
+      set_window(values, call.call);
     if (name == "record_param_comms" && values.size() > 4 && values[4].is_string())
       call.call.name = values[4].get<std::string>();
     if (name == "record_param_comms" && call.call.inputs.empty())
@@ -207,6 +204,19 @@ private:
       call.call.inputs[0] = {number(values[0][0][3], 0), number(values[0][0][4], 0)};
     calls_.push_back(std::move(call));
     return static_cast<std::int32_t>(calls_.size()) - 1;
+  }
+
+  // conv2d(input, weight, bias, stride, padding, dilation, groups), conv_transpose2d(.., stride,
+  // padding, output_padding, groups, dilation), convolution(.., stride, padding, dilation,
+  // transposed, output_padding, groups).
+  static void set_window(const Json& values, AtenCall& call)
+  {
+    const bool turned = call.name.find("conv_transpose") != std::string::npos;
+    const bool any = call.name.ends_with("convolution") && values.size() > 8;
+    call.stride = shape_of(values[3]);
+    call.dilation = shape_of(turned && values.size() > 7 ? values[7] : values[5]);
+    call.transposed = turned || (any && values[6] == true);
+    call.groups = std::max(1.0, number(any ? values[8] : values[6], 1));
   }
 
   // As for ONNX: most of what a network is would be left out with it.

@@ -277,6 +277,40 @@ TEST_CASE("products of what the step computed have no weights")
   CHECK(graph.operators[3].gemm == std::vector<int>{1, 40, 16, 16});
 }
 
+TEST_CASE("a transposed convolution meets its kernel at each input position")
+{
+  const int stride = GENERATE(1, 2, 4);
+  const std::string name = GENERATE("aten::convolution", "aten::conv_transpose2d");
+  CAPTURE(stride, name);
+  TracedOperators trace;
+  const Json strides = {stride, stride}, none = {0, 0}, ones = {1, 1};
+  const auto x = trace.tensor({8, 8, 48, 48}), w = trace.tensor({8, 3, 4, 4});
+  const auto y = trace.tensor({8, 6, 47 * stride + 4, 47 * stride + 4});
+  std::vector<Json> more{"<None>", strides, none, ones, true, none, 2};
+  if (name == "aten::conv_transpose2d")
+    more = {"<None>", strides, none, none, 2, ones};
+  trace.add(name, {x, w}, {y}, 1, more);
+  const ImportedGraph graph = trace.read();
+  REQUIRE(graph.operators.size() == 1);
+  CHECK(graph.operators[0].gemm == std::vector<int>{2, 48 * 48, 3 * 16, 4});
+  CHECK(graph.operators[0].gradients == std::vector<int>{8 * 3 * 16});
+  CHECK(graph.operators[0].minimal_filtering == 1);
+}
+
+TEST_CASE("minimal filtering is of recorded kernels without stride or dilation")
+{
+  const auto filtered = [](int stride, int dilation) {
+    TracedOperators trace;
+    trace.add("aten::conv2d", {trace.tensor({8, 4, 50, 50}), trace.tensor({8, 4, 3, 3})},
+              {trace.tensor({8, 8, 48, 48})}, 1,
+              {"<None>", Json{stride, stride}, Json{1, 1}, Json{dilation, dilation}, 1});
+    return trace.read().operators.at(0).minimal_filtering;
+  };
+  CHECK(filtered(1, 1) == 2.25);
+  CHECK(filtered(2, 1) == 1);
+  CHECK(filtered(1, 2) == 1);
+}
+
 TEST_CASE("what a trace holds and nobody knows is told by name, and bookkeeping is not")
 {
   TracedOperators trace;
