@@ -34,7 +34,7 @@ public:
   {
     std::string hint = allowed;
     if (!file_.symbols.empty())
-      hint += fmt::format("; dimensions that the file does not tell count as 1: {}",
+      hint += fmt::format("; dimensions that the file does not tell count as 1, save it with: {}",
                           fmt::join(file_.symbols, ", "));
     throw ConfigError(path_, "",
                       fmt::format("{} '{}' {}", node_.op,

@@ -161,12 +161,23 @@ private:
     });
     if (single)
       node.integers[name] = integer;
+    if (!list.empty() && node.op == "Constant" && name == "value_ints" && !node.outputs.empty())
+      whole_numbers(node.outputs.front(), list);
     if (!list.empty())
       node.lists[name] = std::move(list);
     if (!text.empty())
       node.texts[name] = text;
     if (!value.empty() && node.op == "Constant" && !node.outputs.empty())
       tensor(value, node.outputs.front());
+  }
+
+  // A constant that is a list.
+  void whole_numbers(const std::string& name, const std::vector<std::int64_t>& list)
+  {
+    file_.shapes[name] = file_.constants[name] = {static_cast<std::int64_t>(list.size())};
+    file_.whole_numbers.insert(name);
+    if (list.size() <= kSmallTensor)
+      file_.values[name] = list;
   }
 
   // A graph inside of a node: what it holds and takes.

@@ -71,6 +71,12 @@ private:
     }
     if (op == "Gemm" || op == "MatMul")
       return product(node, *in, out);
+    if (op == "ConstantOfShape") {
+      const auto* sizes = values(node, 0);
+      if (sizes != nullptr)
+        out = *sizes;
+      return sizes != nullptr;
+    }
     if (op == "Flatten") {
       const auto axis = static_cast<std::size_t>(std::clamp<std::int64_t>(
           integer(node, "axis", 1), 0, static_cast<std::int64_t>(in->size())));

@@ -369,7 +369,13 @@ TEST_CASE("what an execution trace does not tell is one clear line")
 
 TEST_CASE("damaged execution traces never end in anything but a ConfigError", "[fuzz]")
 {
-  const std::string whole = MadeExecution().text();
+  TracedOperators trace;
+  const auto x = trace.tensor({8, 16}), w = trace.tensor({24, 16});
+  const auto turned = trace.view(w, {16, 24}), y = trace.tensor({8, 24});
+  trace.add("aten::t", {w}, {turned}, trace.add("other::layer", {x}, {y}));
+  trace.add("aten::mm", {x, turned}, {y}, 2);
+  trace.add_lists("aten::other", x, {{x, w}, {w}}, y);
+  const std::string whole = GENERATE_COPY(MadeExecution().text(), trace.text());
   Damage damage;
   const int runs = fuzz_runs(1000);
   int read_anyway = 0;

@@ -263,6 +263,8 @@ TEST_CASE("a weight by another name, shape or type is that weight")
       node("Flatten", {"v"}, "w") + weight("v", {16, 4, 6}),
       node("Unsqueeze", {"v", "a"}, "u") + node("Squeeze", {"u", "a"}, "w") +
           weight("v", {16, 24}) + whole_numbers("a", {0}),
+      node("Constant", {}, "s", list_attribute("value_ints", {16, 24})) +
+          node("Reshape", {"v", "s"}, "w") + weight("v", {384}),
       node("Unsqueeze", {"v"}, "u", list_attribute("axes", {1})) + node("Squeeze", {"u"}, "w") +
           weight("v", {16, 24}),
       node("DequantizeLinear", {"v", "scale"}, "w") + weight("v", {16, 24}, 3) +
@@ -366,6 +368,18 @@ TEST_CASE("convolutions and products of the other kind take weights by other nam
   CHECK(groups.operators.at(0).gemm == std::vector<int>{1, 3 * 30, 32, 64});
 }
 
+TEST_CASE("a matrix that the graph makes trains nothing and is the same for all samples")
+{
+  const ImportedGraph read =
+      product_with(node("ConstantOfShape", {"s"}, "w") + whole_numbers("s", {16, 24}));
+  REQUIRE(read.operators.size() == 1);
+  CHECK(read.operators[0].kind == "linear");
+  CHECK(read.operators[0].gemm == std::vector<int>{1, 5, 24, 16});
+  CHECK(read.operators[0].gradients.empty());
+  check_same_operators(
+      product_with(node("ConstantOfShape", {"s"}, "w") + whole_numbers("s", {16, 24}), 1), read);
+}
+
 TEST_CASE("what each sample gets of a weight of its own is work of each sample")
 {
   const ImportedGraph read = read_graph(onnx_model(
@@ -456,6 +470,16 @@ TEST_CASE("shapes that do not fit each other are refused with what would")
   CHECK_THAT(onnx_problem(onnx_model(node("BatchNormalization", {"x", "s", "s", "s", "s"}, "y") +
                                      weight("s", {5}) + value("x", {8, 4, 6, 6}))),
              Catch::Contains("has a scale of [5] for an input of [8, 4, 6, 6]"));
+  // A length that is not told does not make one that differs.
+  CHECK_THAT(onnx_problem(onnx_model(node("Flatten", {"x"}, "f") + node("MatMul", {"f", "w"}, "y") +
+                                     weight("w", {8 * 49, 10}) + value("x", {0, 8, 0, 0}))),
+             Catch::Contains("[1, 8] by [392, 10]") && Catch::Contains("count as 1, save it with"));
+  const std::string past = node("Concat", {"x", "x", "x"}, "k", integer_attribute("axis", 1)) +
+                           node("Concat", {"x", "x"}, "v", integer_attribute("axis", 1)) +
+                           node("Transpose", {"k"}, "p", list_attribute("perm", {0, 2, 1})) +
+                           node("MatMul", {"p", "v"}, "y");
+  CHECK(onnx_problem(onnx_model(past + value("x", {1, 0, 16}))).find("multiplies") ==
+        std::string::npos);
   // What is not told fits anything.
   CHECK(onnx_problem(onnx_model(node("MatMul", {"x", "w"}, "y") + weight("w", {17, 16}) +
                                 value("x", {2, 0}))) == "no error");
@@ -487,7 +511,11 @@ TEST_CASE("ONNX models are known by their first bytes")
 
 TEST_CASE("damaged ONNX models never end in anything but a ConfigError", "[fuzz]")
 {
-  const std::string whole = onnx_model(small_graph());
+  const std::string parts =
+      node("Slice", {"v", "from", "to"}, "s") + node("Unsqueeze", {"s", "from"}, "u") +
+      node("Squeeze", {"u"}, "w") + node("MatMul", {"x", "w"}, "y") + weight("v", {20, 24}) +
+      whole_numbers("from", {0}) + whole_numbers("to", {16}) + value("x", {8, 16});
+  const std::string whole = GENERATE_COPY(onnx_model(small_graph()), onnx_model(parts));
   Damage damage;
   const int runs = fuzz_runs(3000);
   int read_anyway = 0;
