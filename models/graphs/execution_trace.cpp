@@ -1,13 +1,13 @@
 #include "models/graphs/execution_trace.hpp"
 
-#include "models/graphs/aten_operator.hpp"
+#include "models/graphs/aten_names.hpp"
+#include "models/graphs/traced_step.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/json.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -17,31 +17,21 @@ namespace {
 
 constexpr int kDeepest = 256; // of nested operators
 
-enum class Mark : unsigned char { none, known, backward, step, exchange };
-
-struct Node {
-  std::int64_t parent = -1;
-  Mark mark = Mark::none;
-  std::int32_t call = -1; // into the calls
-};
-
-struct TracedCall {
-  std::int64_t id = 0;
-  AtenCall call;
-  std::vector<double> storages; // of the inputs; -1: no tensor
-};
-
-Mark mark_of(const std::string& name)
+// `backward`: of what is no work of the forward pass. DDP packs buffers that it broadcasts.
+TraceMark mark_of(const std::string& name)
 {
   if (name.starts_with("ProfilerStep"))
-    return Mark::step;
+    return TraceMark::step;
   if (name.find("autograd::engine") != std::string::npos || name.starts_with("## backward") ||
       name.starts_with("Optimizer.") || name.starts_with("## optimizer") ||
+      name.starts_with("enumerate(DataLoader)") || name == "aten::flatten_dense_tensors" ||
       (name.find("Backward") != std::string::npos && name.find("::") == std::string::npos))
-    return Mark::backward;
+    return TraceMark::backward;
   if (name == "record_param_comms")
-    return Mark::exchange;
-  return known_operator(name) ? Mark::known : Mark::none;
+    return TraceMark::exchange;
+  return known_operator(name)       ? TraceMark::known
+         : computes_something(name) ? TraceMark::unknown
+                                    : TraceMark::none;
 }
 
 double number(const Json& value, double otherwise = -1)
@@ -59,31 +49,63 @@ AtenShape shape_of(const Json& json)
   return shape;
 }
 
-// A list of tensors counts as its first one, with the others' elements; cat alone has such.
+// Of "inputs" or "outputs": their "values" or "shapes". Schema 1.0 has "inputs", "input_shapes".
+const Json& listed(const Json& node, const std::string& side, const char* what)
+{
+  static const Json kNone = Json::array();
+  const bool values = std::string(what) == "values";
+  const Json* list = nullptr;
+  if (node.contains(side) && node[side].is_object())
+    list = node[side].contains(what) ? &node[side][what] : nullptr;
+  else if (const std::string flat = values ? side : side.substr(0, side.size() - 1) + "_shapes";
+           node.contains(flat))
+    list = &node[flat];
+  return list != nullptr && list->is_array() ? *list : kNone;
+}
+
+// A list of tensors counts as no shape.
 std::vector<AtenShape> shapes_of(const Json& node, const char* side)
 {
   std::vector<AtenShape> shapes;
-  const Json* list = nullptr;
-  if (node.contains(side) && node[side].is_object() && node[side].contains("shapes"))
-    list = &node[side]["shapes"];
-  else if (const std::string flat =
-               std::string(side).substr(0, std::string(side).size() - 1) + "_shapes";
-           node.contains(flat)) // schema 1.0
-    list = &node[flat];
-  if (list == nullptr || !list->is_array())
-    return shapes;
-  for (const Json& one : *list)
+  for (const Json& one : listed(node, side, "shapes"))
     shapes.push_back(shape_of(one));
   return shapes;
 }
 
-const Json& values_of(const Json& node)
+// [tensor, storage, offset, elements, bytes of one, device].
+TracedTensor tensor_of(const Json& value, const Json& shape)
 {
-  static const Json kNone = Json::array();
-  if (node.contains("inputs") && node["inputs"].is_object() && node["inputs"].contains("values") &&
-      node["inputs"]["values"].is_array())
-    return node["inputs"]["values"];
-  return node.contains("inputs") && node["inputs"].is_array() ? node["inputs"] : kNone;
+  TracedTensor tensor;
+  tensor.shape = shape_of(shape);
+  if (!value.is_array() || value.size() < 6 || !value[0].is_number() || !value[5].is_string())
+    return tensor;
+  tensor.id = number(value[0]);
+  tensor.storage = number(value[1]);
+  tensor.offset = number(value[2], 0);
+  tensor.device = value[5].get<std::string>();
+  return tensor;
+}
+
+// One for each of a node's inputs or outputs; those of lists to `in_lists`.
+std::vector<TracedTensor> tensors_of(const Json& node, const char* side,
+                                     std::vector<TracedTensor>& in_lists)
+{
+  static const Json kNone;
+  const Json& values = listed(node, side, "values");
+  const Json& shapes = listed(node, side, "shapes");
+  std::vector<TracedTensor> tensors;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Json& shape = i < shapes.size() ? shapes[i] : kNone;
+    tensors.push_back(tensor_of(values[i], shape));
+    if (!values[i].is_array())
+      continue;
+    for (std::size_t k = 0; k < values[i].size() && tensors.back().id < 0; ++k)
+      if (TracedTensor one =
+              tensor_of(values[i][k], shape.is_array() && k < shape.size() ? shape[k] : kNone);
+          one.id >= 0)
+        in_lists.push_back(std::move(one));
+  }
+  return tensors;
 }
 
 class TraceGraph {
@@ -97,16 +119,21 @@ public:
       return;
     const auto id = node["id"].get<std::int64_t>();
     const std::string name = node["name"].get<std::string>();
-    Node kept;
+    TracedNode kept;
     kept.mark = mark_of(name);
     for (const char* key : {"ctrl_deps", "parent"})
       if (node.contains(key) && node[key].is_number_integer()) {
         kept.parent = node[key].get<std::int64_t>();
         break;
       }
-    if (kept.mark == Mark::known || kept.mark == Mark::exchange)
+    if (const auto above = nodes_.find(kept.parent); above != nodes_.end() &&
+                                                     above->second.mark == TraceMark::backward &&
+                                                     kept.mark != TraceMark::exchange)
+      kept.mark = TraceMark::backward;
+    if (kept.mark == TraceMark::exchange ||
+        (kept.mark != TraceMark::backward && name.find("::") != std::string::npos))
       kept.call = add_call(node, id, name);
-    if (kept.mark == Mark::step)
+    if (kept.mark == TraceMark::step)
       steps_.push_back(id);
     nodes_[id] = kept;
   }
@@ -116,14 +143,21 @@ public:
     if (nodes_.empty())
       throw ConfigError(path_, "", "holds no nodes");
     std::vector<const TracedCall*> forward = forward_calls();
+    const std::vector<const TracedCall*> unknown = follow_step(nodes_, calls_, step_);
+    check_recurrent(unknown);
     if (forward.empty())
       throw ConfigError(path_, "", "holds no operator with shapes whose cost is known",
                         "expected what torch.profiler's ExecutionTraceObserver writes");
+    std::map<std::string, int> left_out;
+    for (const TracedCall* call : unknown)
+      ++left_out[call->call.name];
     batch_ = batch ? *batch : batch_of(forward);
     ImportedGraph graph;
-    std::set<double> counted;
+    std::set<std::tuple<double, int, double>> counted;
     for (const TracedCall* call : forward) {
       auto operators = operators_of(call->call, batch_);
+      if (operators.empty() && !is_of_scalars(call->call))
+        ++left_out[call->call.name];
       if (operators.empty())
         continue;
       operators.back().gradients = gradients(*call, counted);
@@ -139,6 +173,9 @@ public:
     graph.notes.emplace_back(
         "an execution trace tells no times: they are those of the roofline, like "
         "a network's of layers");
+    for (const auto& [name, count] : left_out)
+      graph.notes.push_back(
+          fmt::format("{} {} left out: its cost or its shape is not known", count, name));
     tell_exchanges(graph.notes);
     return graph;
   }
@@ -151,14 +188,13 @@ private:
     call.call.name = name;
     call.call.inputs = shapes_of(node, "inputs");
     call.call.outputs = shapes_of(node, "outputs");
-    const Json& values = values_of(node);
-    for (const Json& value : values)
-      call.storages.push_back(value.is_array() && value.size() >= 2 ? number(value[1]) : -1);
-    if (name.find("conv") != std::string::npos && values.size() > 6) {
-      call.call.stride = shape_of(values[3]);
-      call.call.groups =
-          std::max(1.0, number(values.back().is_number() ? values.back() : values[6], 1));
-    }
+    const Json& values = listed(node, "inputs", "values");
+    call.inputs = tensors_of(node, "inputs", call.listed);
+    std::vector<TracedTensor> outputs;
+    call.outputs = tensors_of(node, "outputs", outputs);
+    call.outputs.insert(call.outputs.end(), outputs.begin(), outputs.end());
+    if (name.find("conv") != std::string::npos && values.size() > 6)
+      set_window(values, call.call);
     if (name == "record_param_comms" && values.size() > 4 && values[4].is_string())
       call.call.name = values[4].get<std::string>();
     if (name == "record_param_comms" && call.call.inputs.empty())
@@ -168,6 +204,32 @@ private:
       call.call.inputs[0] = {number(values[0][0][3], 0), number(values[0][0][4], 0)};
     calls_.push_back(std::move(call));
     return static_cast<std::int32_t>(calls_.size()) - 1;
+  }
+
+  // conv2d(input, weight, bias, stride, padding, dilation, groups), conv_transpose2d(.., stride,
+  // padding, output_padding, groups, dilation), convolution(.., stride, padding, dilation,
+  // transposed, output_padding, groups).
+  static void set_window(const Json& values, AtenCall& call)
+  {
+    const bool turned = call.name.find("conv_transpose") != std::string::npos;
+    const bool any = call.name.ends_with("convolution") && values.size() > 8;
+    call.stride = shape_of(values[3]);
+    call.dilation = shape_of(turned && values.size() > 7 ? values[7] : values[5]);
+    call.transposed = turned || (any && values[6] == true);
+    call.groups = std::max(1.0, number(any ? values[8] : values[6], 1));
+  }
+
+  // As for ONNX: most of what a network is would be left out with it.
+  void check_recurrent(const std::vector<const TracedCall*>& unknown) const
+  {
+    for (const TracedCall* call : unknown)
+      if (const double held = recurrent_weights(*call); held > 0)
+        throw ConfigError(
+            path_, "",
+            fmt::format("{} (node {}) holds {:.0f} weights, and what it computes is "
+                        "not known here",
+                        call->call.name, call->id, held),
+            "record a profile of the step instead (docs/traces.md), which tells times");
   }
 
   // The marks above a node: an operator inside of another one, or of the backward pass, is none of
@@ -181,10 +243,10 @@ private:
       const auto above = nodes_.find(node->second.parent);
       if (above == nodes_.end() || above == node)
         return true;
-      if (above->second.mark == Mark::known || above->second.mark == Mark::backward ||
-          above->second.mark == Mark::exchange)
+      if (above->second.mark == TraceMark::known || above->second.mark == TraceMark::backward ||
+          above->second.mark == TraceMark::exchange)
         return false;
-      if (above->second.mark == Mark::step)
+      if (above->second.mark == TraceMark::step)
         step = above->first;
       node = above;
     }
@@ -196,7 +258,7 @@ private:
   {
     std::map<std::int64_t, std::vector<const TracedCall*>> by_step;
     for (const auto& [id, node] : nodes_) {
-      if (node.mark != Mark::known)
+      if (node.mark != TraceMark::known)
         continue;
       std::int64_t step = -1;
       if (is_forward(id, step))
@@ -213,28 +275,44 @@ private:
     return most;
   }
 
+  // Products tell it only where no layer does: their rows may be those of all samples.
   static double batch_of(const std::vector<const TracedCall*>& calls)
   {
-    for (const TracedCall* call : calls)
-      if (const auto weights = weight_inputs(call->call); !weights.empty()) {
-        const std::size_t input = weights.front() == 0 ? 1 : 0;
-        if (input < call->call.inputs.size() && !call->call.inputs[input].empty() &&
-            call->call.inputs[input][0] >= 1)
-          return call->call.inputs[input][0];
+    double of_products = 1;
+    for (const TracedCall* call : calls) {
+      const AtenCall& made = call->call;
+      const auto weights = weight_inputs(made);
+      const std::size_t input = weights.empty() || weights.front() != 0 ? 0 : 1;
+      if (weights.empty() || input >= made.inputs.size() || made.inputs[input].empty() ||
+          made.inputs[input][0] < 1)
+        continue;
+      if (!made.kept.empty() && is_product(made.name)) {
+        // [..., k, samples] behind a weight in front
+        const AtenShape& shape = made.inputs[input];
+        const double rows =
+            input == 1 && shape.size() == 2 && made.name.find("add") == std::string::npos
+                ? shape.back()
+                : shape[0];
+        of_products = of_products > 1 ? of_products : rows;
+        continue;
       }
-    return 1;
+      return made.inputs[input][0];
+    }
+    return of_products;
   }
 
-  std::vector<int> gradients(const TracedCall& call, std::set<double>& counted) const
+  // Of a view all of its weight, once for all operators that take the weight or views of it.
+  static std::vector<int> gradients(const TracedCall& call,
+                                    std::set<std::tuple<double, int, double>>& counted)
   {
     std::vector<int> sizes;
     for (const std::size_t input : weight_inputs(call.call)) {
       if (input >= call.call.inputs.size() || call.call.inputs[input].empty())
         continue;
-      const double storage = input < call.storages.size() ? call.storages[input] : -1;
-      if (storage >= 0 && !counted.insert(storage).second)
-        continue; // a weight that several operators share
-      sizes.push_back(gradient_elements(elements(call.call.inputs[input])));
+      const auto root = input < call.roots.size() ? call.roots[input] : std::nullopt;
+      if (root && !counted.insert(root->key).second)
+        continue;
+      sizes.push_back(gradient_elements(root ? root->elements : elements(call.call.inputs[input])));
     }
     return sizes;
   }
@@ -243,7 +321,7 @@ private:
   {
     std::map<std::string, std::pair<int, double>> kinds;
     for (const auto& [id, node] : nodes_) {
-      if (node.mark != Mark::exchange || node.call < 0)
+      if (node.mark != TraceMark::exchange || node.call < 0)
         continue;
       const AtenCall& call = calls_[static_cast<std::size_t>(node.call)].call;
       if (call.inputs[0].size() != 2) // "wait", "init"
@@ -260,7 +338,7 @@ private:
   }
 
   std::string path_;
-  std::map<std::int64_t, Node> nodes_;
+  TracedNodes nodes_;
   std::vector<TracedCall> calls_;
   std::vector<std::int64_t> steps_;
   std::int64_t step_ = -1;

@@ -1,5 +1,8 @@
 #include "models/graphs/onnx.hpp"
 
+#include "models/graphs/onnx_checks.hpp"
+#include "models/graphs/onnx_fixed.hpp"
+#include "models/graphs/onnx_operators.hpp"
 #include "models/graphs/onnx_shapes.hpp"
 #include "sim/base/error.hpp"
 
@@ -15,66 +18,10 @@ namespace {
 
 constexpr double kLargestInt = 2e9;
 
-// Operations per element of the output, as docs/networks.md counts them; 0: moves data only.
-struct ElementWise {
-  const char* op;
-  const char* kind;
-  double flops;
-};
-constexpr ElementWise kElementWise[] = {{"Relu", "elementwise", 1},
-                                        {"LeakyRelu", "elementwise", 2},
-                                        {"PRelu", "elementwise", 2},
-                                        {"Clip", "elementwise", 2},
-                                        {"Sigmoid", "elementwise", 4},
-                                        {"HardSigmoid", "elementwise", 3},
-                                        {"HardSwish", "elementwise", 4},
-                                        {"Tanh", "elementwise", 1},
-                                        {"Gelu", "elementwise", 5},
-                                        {"Erf", "elementwise", 1},
-                                        {"Elu", "elementwise", 3},
-                                        {"Selu", "elementwise", 3},
-                                        {"Exp", "elementwise", 1},
-                                        {"Sqrt", "elementwise", 1},
-                                        {"Pow", "elementwise", 1},
-                                        {"Neg", "elementwise", 1},
-                                        {"Abs", "elementwise", 1},
-                                        {"Add", "elementwise", 1},
-                                        {"Sub", "elementwise", 1},
-                                        {"Mul", "elementwise", 1},
-                                        {"Div", "elementwise", 1},
-                                        {"Sum", "elementwise", 1},
-                                        {"Min", "elementwise", 1},
-                                        {"Max", "elementwise", 1},
-                                        {"Where", "elementwise", 1},
-                                        {"Softmax", "elementwise", 5},
-                                        {"LogSoftmax", "elementwise", 5},
-                                        {"Dropout", "elementwise", 2},
-                                        {"LRN", "norm", 9},
-                                        {"BatchNormalization", "norm", 8},
-                                        {"LayerNormalization", "row_norm", 8},
-                                        {"InstanceNormalization", "norm", 8},
-                                        {"GroupNormalization", "norm", 8},
-                                        {"Concat", "copy", 0},
-                                        {"Transpose", "copy", 0},
-                                        {"Slice", "copy", 0},
-                                        {"Split", "copy", 0},
-                                        {"Pad", "copy", 0},
-                                        {"Resize", "copy", 0},
-                                        {"Expand", "copy", 0}};
-
-// Views and arithmetic on shapes: no kernel of a size that counts.
-bool costs_nothing(const std::string& op)
-{
-  static const std::set<std::string> kFree{
-      "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity",        "Constant", "Shape",
-      "Cast",    "Size",    "Range",   "Equal",     "ConstantOfShape", "Not",      "NonZero"};
-  return kFree.count(op) > 0;
-}
-
 class OnnxGraph {
 public:
   OnnxGraph(OnnxFile file, std::string path, std::optional<int> batch)
-      : file_(std::move(file)), path_(std::move(path))
+      : file_(std::move(file)), path_(std::move(path)), fixed_(file_)
   {
     infer_shapes(file_);
     for (const std::string& input : file_.inputs)
@@ -97,6 +44,10 @@ public:
     if (!file_.symbols.empty())
       graph_.notes.push_back(fmt::format("dimensions that the file does not tell count as 1: {}",
                                          fmt::join(file_.symbols, ", ")));
+    for (const auto& [op, count] : of_weights_)
+      graph_.notes.push_back(fmt::format(
+          "{} {} of weights alone left out: a step computes it once, whatever its batch", count,
+          op));
     for (const auto& [op, count] : unknown_)
       graph_.notes.push_back(
           fmt::format("{} {} left out: {}", count, op, "its cost or its shape is not known"));
@@ -109,11 +60,6 @@ private:
     const auto found = file_.shapes.find(tensor);
     return found == file_.shapes.end() ? nullptr : &found->second;
   }
-  bool is_weight(const std::string& tensor) const
-  {
-    return file_.weights.contains(tensor) && !file_.whole_numbers.contains(tensor);
-  }
-
   // Of a product: fails where it is not told.
   const OnnxShape& need(const OnnxNode& node, const std::string& tensor, std::size_t rank) const
   {
@@ -127,20 +73,23 @@ private:
 
   void add(const OnnxNode& node)
   {
-    if (node.outputs.empty() || costs_nothing(node.op))
+    if (node.outputs.empty())
+      return;
+    if (fixed_.take(node)) {
+      if (onnx_multiplies(node.op))
+        ++of_weights_[node.op];
+      return;
+    }
+    if (onnx_costs_nothing(node.op))
       return;
     OperatorSpec one;
     one.name = label(node);
     one.op = node.op;
-    const bool convolves = node.op == "Conv" || node.op == "ConvTranspose";
-    const bool multiplies = node.op == "Gemm" || node.op == "MatMul";
-    if (convolves || multiplies || node.op == "Einsum" || node.op == "Gather")
-      take_constants(node);
-    if (convolves)
+    if (node.op == "Conv" || node.op == "ConvTranspose")
       conv(node, one);
-    else if (multiplies)
+    else if (node.op == "Gemm" || node.op == "MatMul")
       product(node, one);
-    else if (node.op == "Gather" && !node.inputs.empty() && is_weight(node.inputs[0]))
+    else if (node.op == "Gather" && !node.inputs.empty() && !fixed_.roots(node.inputs[0]).empty())
       embedding(node, one);
     else if (node.op == "Einsum" ? !einsum(node, one) : !simple(node, one)) {
       check_holds_nothing(node);
@@ -150,22 +99,18 @@ private:
     graph_.operators.push_back(std::move(one));
   }
 
-  // Some programs write weights as constants; elsewhere these are masks and factors.
-  void take_constants(const OnnxNode& node)
-  {
-    for (const std::string& input : node.inputs)
-      if (const auto found = file_.constants.find(input);
-          found != file_.constants.end() && found->second.size() > 1)
-        file_.weights.insert(*found);
-  }
-
   // Left out with its weights, an operator would take most of what a network is along.
   void check_holds_nothing(const OnnxNode& node) const
   {
+    std::set<std::string> weights;
+    for (const auto* inputs : {&node.inputs, &node.captured})
+      for (const std::string& input : *inputs)
+        weights.insert(fixed_.roots(input).begin(), fixed_.roots(input).end());
     double held = 0;
-    for (const std::string& input : node.inputs)
-      if (is_weight(input) && file_.weights.at(input).size() > 1)
-        held += elements_of(file_.weights.at(input));
+    for (const std::string& weight : weights)
+      if (const auto found = file_.weights.find(weight);
+          found != file_.weights.end() && found->second.size() > 1)
+        held += elements_of(found->second);
     if (held > 0)
       throw ConfigError(path_, "",
                         fmt::format("{} '{}' holds {:.0f} weights, and what it computes is not "
@@ -186,23 +131,33 @@ private:
     return static_cast<int>(std::clamp(std::round(number), 1.0, kLargestInt));
   }
 
-  // Trainable tensors among the inputs up to one.
-  void weights(const OnnxNode& node, OperatorSpec& one, std::size_t most)
+  // Trainable tensors among its first inputs.
+  void train(const OnnxNode& node, OperatorSpec& one, std::size_t inputs)
   {
-    for (std::size_t i = 0; i < node.inputs.size() && i <= most; ++i)
-      train(node.inputs[i], one);
+    for (std::size_t i = 0; i < node.inputs.size() && i < inputs; ++i)
+      for (const std::string& root : fixed_.roots(node.inputs[i]))
+        if (const double elements = trained_elements(root, one);
+            elements > 0 && counted_.insert(root).second)
+          one.gradients.push_back(gradient_elements(elements));
   }
 
-  void train(const std::string& tensor, OperatorSpec& one)
+  // Some programs write weights as constants. Where nothing is multiplied or looked up these are
+  // masks and factors.
+  double trained_elements(const std::string& root, const OperatorSpec& one) const
   {
-    if (is_weight(tensor) && counted_.insert(tensor).second)
-      one.gradients.push_back(gradient_elements(elements_of(file_.weights.at(tensor))));
+    if (const auto weight = file_.weights.find(root); weight != file_.weights.end())
+      return elements_of(weight->second);
+    const auto constant = file_.constants.find(root);
+    const bool takes = onnx_multiplies(one.op) || one.op == "Gather";
+    return takes && constant != file_.constants.end() && constant->second.size() > 1
+               ? elements_of(constant->second)
+               : 0;
   }
 
   void traffic(const OnnxNode& node, OperatorSpec& one) const
   {
     for (const std::string& input : node.inputs)
-      if (const OnnxShape* in = shape(input); in != nullptr && !is_weight(input))
+      if (const OnnxShape* in = shape(input); in != nullptr && !fixed_.holds(input))
         one.input_elements += elements_of(*in) / batch_;
     if (const OnnxShape* out = shape(node.outputs.front()))
       one.output_elements = elements_of(*out) / batch_;
@@ -225,6 +180,7 @@ private:
     const OnnxShape& in = need(node, node.inputs.empty() ? "" : node.inputs[0], 3);
     const OnnxShape& weight = need(node, node.inputs.size() < 2 ? "" : node.inputs[1], 3);
     const OnnxShape& out = need(node, node.outputs.front(), 3);
+    check_convolution(file_, path_, node, in, weight);
     const auto given = node.integers.find("group");
     const double groups =
         given == node.integers.end() ? 1 : std::max(1.0, static_cast<double>(given->second));
@@ -245,7 +201,7 @@ private:
     if (!transposed)
       one.minimal_filtering = filtering(window);
     traffic(node, one);
-    weights(node, one, 2);
+    train(node, one, 3);
   }
 
   void product(const OnnxNode& node, OperatorSpec& one)
@@ -254,23 +210,28 @@ private:
     const std::string right = node.inputs.size() < 2 ? "" : node.inputs[1];
     const OnnxShape& a = need(node, left, 2);
     const OnnxShape& b = need(node, right, 2);
+    // Activations of lengths that are not told may seem to differ.
+    if (file_.symbols.empty() || fixed_.holds(left) || fixed_.holds(right))
+      check_product(file_, path_, node, a, b);
     const bool turned = node.integers.count("transA") > 0 && node.integers.at("transA") == 1;
     const double k = static_cast<double>(turned ? a[a.size() - 2] : a.back());
     const bool other = node.integers.count("transB") > 0 && node.integers.at("transB") == 1;
     const double n = static_cast<double>(other ? b[b.size() - 2] : b.back());
     const double rows = elements_of(a) / std::max(1.0, k);
-    const bool in_front = is_weight(left) && !is_weight(right);
-    one.kind = in_front || is_weight(right) || node.op == "Gemm" ? "linear" : "attention";
+    const bool in_front = fixed_.holds(left);
+    one.kind = in_front || fixed_.holds(right) || node.op == "Gemm" ? "linear" : "attention";
     if (in_front) { // rows are what is not the weight's
-      one.gemm = {1, bounded(elements_of(b) / std::max(1.0, k) / batch_), bounded(rows),
-                  bounded(k)};
+      const double columns = elements_of(b) / std::max(1.0, k);
+      const OnnxShape* out = shape(node.outputs.front());
+      const double each = out == nullptr ? rows : elements_of(*out) / columns;
+      one.gemm = {1, bounded(columns / batch_), bounded(each), bounded(k)};
     } else if (one.kind == "linear") {
       one.gemm = {1, bounded(rows / batch_), bounded(n), bounded(k)};
     } else {
       const double m = static_cast<double>(a[a.size() - 2]);
       one.gemm = {bounded(rows / std::max(1.0, m) / batch_), bounded(m), bounded(n), bounded(k)};
     }
-    weights(node, one, 2);
+    train(node, one, 3);
     traffic(node, one);
   }
 
@@ -291,8 +252,12 @@ private:
     std::map<char, double> length;
     for (std::size_t side = 0; side < 2; ++side) {
       const OnnxShape& told = need(node, node.inputs[side], sides[side].size());
-      for (std::size_t i = 0; i < sides[side].size(); ++i)
-        length[sides[side][i]] = static_cast<double>(told[i]);
+      for (std::size_t i = 0; i < sides[side].size(); ++i) {
+        const auto size = static_cast<double>(told[i]);
+        const auto known = length.emplace(sides[side][i], size).first;
+        check_letter(file_, path_, node, known->first, known->second, size);
+        known->second = std::max(known->second, size);
+      }
     }
     double count = 1, m = 1, n = 1, k = 1;
     for (const auto& [letter, size] : length) {
@@ -301,16 +266,16 @@ private:
       const bool kept = result.find(letter) != std::string::npos;
       (!kept ? k : left && right ? count : left ? m : n) *= size;
     }
-    const bool weight = is_weight(node.inputs[0]) || is_weight(node.inputs[1]);
+    const bool in_front = fixed_.holds(node.inputs[0]);
+    const bool weight = in_front || fixed_.holds(node.inputs[1]);
     one.kind = weight ? "linear" : "attention";
-    if (is_weight(node.inputs[0]))
+    if (in_front)
       std::swap(m, n); // rows are what is not a weight's
     // A batch is among the products, or among the rows of a weight's.
     (weight ? m : count) /= batch_;
     one.gemm = {bounded(count), bounded(m), bounded(n), bounded(k)};
     traffic(node, one);
-    for (const std::string& input : node.inputs)
-      train(input, one);
+    train(node, one, 2);
     return true;
   }
 
@@ -319,7 +284,7 @@ private:
     one.kind = "embedding";
     if (const OnnxShape* out = shape(node.outputs.front()))
       one.input_elements = one.output_elements = elements_of(*out) / batch_;
-    train(node.inputs[0], one);
+    train(node, one, 1);
   }
 
   bool simple(const OnnxNode& node, OperatorSpec& one)
@@ -328,8 +293,11 @@ private:
     const OnnxShape* in = node.inputs.empty() ? nullptr : shape(node.inputs[0]);
     if (out == nullptr || in == nullptr)
       return false;
+    const OnnxShape* scale = node.inputs.size() < 2 ? nullptr : shape(node.inputs[1]);
+    if (node.op == "BatchNormalization" && scale != nullptr)
+      check_channels(file_, path_, node, *in, *scale);
     traffic(node, one);
-    if (node.op.ends_with("Pool") || node.op.starts_with("Reduce")) {
+    if (onnx_pools(node.op)) {
       one.kind = "pool";
       // Every input is seen once by a global pool, each window by the others.
       const bool global = !node.op.ends_with("Pool") || node.op.starts_with("Global");
@@ -341,24 +309,24 @@ private:
       one.flops = global ? one.input_elements : one.output_elements * area;
       return true;
     }
-    for (const ElementWise& known : kElementWise)
-      if (node.op == known.op) {
-        one.kind = known.kind;
-        one.flops = known.flops * one.output_elements;
-        if (one.kind == "copy")
-          one.input_elements = one.output_elements;
-        weights(node, one, node.op == "BatchNormalization" ? 2 : node.inputs.size());
-        return true;
-      }
-    return false;
+    const OnnxElementWise* known = onnx_element_wise(node.op);
+    if (known == nullptr)
+      return false;
+    one.kind = known->kind;
+    one.flops = known->flops * one.output_elements;
+    if (one.kind == "copy")
+      one.input_elements = one.output_elements;
+    train(node, one, onnx_trained_inputs(node.op, node.inputs.size()));
+    return true;
   }
 
   OnnxFile file_;
   std::string path_;
+  FixedTensors fixed_;
   double batch_ = 1;
   ImportedGraph graph_;
   std::set<std::string> counted_; // weights, which several operators may share
-  std::map<std::string, int> unknown_;
+  std::map<std::string, int> unknown_, of_weights_;
 };
 
 } // namespace

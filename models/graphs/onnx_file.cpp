@@ -17,6 +17,7 @@ namespace {
 constexpr std::uintmax_t kLargest = 2'000'000'000; // protobuf's own limit is 2 GiB
 constexpr std::size_t kSmallTensor = 64;           // integers that may be a shape
 constexpr int kInt64 = 7, kInt32 = 6, kBool = 9;   // TensorProto.DataType
+constexpr int kDeepestBranch = 16;                 // of graphs inside of nodes
 
 std::string text_of(std::string_view bytes)
 {
@@ -153,17 +154,54 @@ private:
         text = text_of(field.bytes);
       else if (field.number == 5 && field.type == WireType::bytes)
         value = field.bytes;
+      else if ((field.number == 6 || field.number == 11) && field.type == WireType::bytes)
+        branch(field.bytes, node.captured, kDeepestBranch);
       else if (field.number == 8)
         add_integers(field, list);
     });
     if (single)
       node.integers[name] = integer;
+    if (!list.empty() && node.op == "Constant" && name == "value_ints" && !node.outputs.empty())
+      whole_numbers(node.outputs.front(), list);
     if (!list.empty())
       node.lists[name] = std::move(list);
     if (!text.empty())
       node.texts[name] = text;
     if (!value.empty() && node.op == "Constant" && !node.outputs.empty())
       tensor(value, node.outputs.front());
+  }
+
+  // A constant that is a list.
+  void whole_numbers(const std::string& name, const std::vector<std::int64_t>& list)
+  {
+    file_.shapes[name] = file_.constants[name] = {static_cast<std::int64_t>(list.size())};
+    file_.whole_numbers.insert(name);
+    if (list.size() <= kSmallTensor)
+      file_.values[name] = list;
+  }
+
+  // A graph inside of a node: what it holds and takes.
+  void branch(std::string_view message, std::vector<std::string>& captured, int depth)
+  {
+    if (depth == 0)
+      return;
+    const auto of_attribute = [&](const WireField& field) {
+      if ((field.number == 6 || field.number == 11) && field.type == WireType::bytes)
+        branch(field.bytes, captured, depth - 1);
+    };
+    const auto of_node = [&](const WireField& field) {
+      if (field.number == 1 && field.type == WireType::bytes)
+        captured.push_back(text_of(field.bytes));
+      else if (field.number == 5 && field.type == WireType::bytes)
+        each_field(field.bytes, of_attribute);
+    };
+    const auto of_graph = [&](const WireField& field) {
+      if (field.number == 5 && field.type == WireType::bytes)
+        tensor(field.bytes);
+      else if (field.number == 1 && field.type == WireType::bytes)
+        each_field(field.bytes, of_node);
+    };
+    whole_ = each_field(message, of_graph) && whole_;
   }
 
   // Its shape, and its values where these may be a shape. `given`: its name where it has none.

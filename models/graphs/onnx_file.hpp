@@ -16,7 +16,8 @@ using OnnxShape = std::vector<std::int64_t>;
 struct OnnxNode {
   std::string name, op, domain;
   std::vector<std::string> inputs, outputs;
-  std::map<std::string, std::int64_t> integers;           // attributes
+  std::vector<std::string> captured;            // what graphs inside of it (If, Loop, Scan) take
+  std::map<std::string, std::int64_t> integers; // attributes
   std::map<std::string, std::vector<std::int64_t>> lists; // of integers
   std::map<std::string, std::string> texts;
 };

@@ -1,6 +1,7 @@
 #include "models/graphs/onnx_shapes.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace foretrain::models {
 
@@ -29,7 +30,9 @@ public:
       if (node.outputs.empty() || file_.shapes.count(node.outputs.front()) > 0)
         continue;
       OnnxShape shape;
-      if (rule(node, shape))
+      if (node.op == "Split")
+        split(node);
+      else if (rule(node, shape))
         file_.shapes[node.outputs.front()] = std::move(shape);
     }
   }
@@ -68,6 +71,12 @@ private:
     }
     if (op == "Gemm" || op == "MatMul")
       return product(node, *in, out);
+    if (op == "ConstantOfShape") {
+      const auto* sizes = values(node, 0);
+      if (sizes != nullptr)
+        out = *sizes;
+      return sizes != nullptr;
+    }
     if (op == "Flatten") {
       const auto axis = static_cast<std::size_t>(std::clamp<std::int64_t>(
           integer(node, "axis", 1), 0, static_cast<std::int64_t>(in->size())));
@@ -80,6 +89,10 @@ private:
       return reshape(node, *in, out);
     if (op == "Transpose")
       return transpose(node, *in, out);
+    if (op == "Squeeze" || op == "Unsqueeze")
+      return squeeze(node, *in, out);
+    if (op == "Slice")
+      return slice(node, *in, out);
     if (op == "Concat")
       return concat(node, *in, out);
     if (op == "Gather")
@@ -130,6 +143,9 @@ private:
       return true;
     }
     out = in.size() >= other->size() ? in : *other;
+    const OnnxShape& fewer = in.size() >= other->size() ? *other : in;
+    for (std::size_t i = 3; i <= fewer.size(); ++i)
+      out[out.size() - i] = std::max(out[out.size() - i], fewer[fewer.size() - i]);
     out[out.size() - 2] = in[in.size() - 2];
     out.back() = other->back();
     return true;
@@ -171,6 +187,86 @@ private:
       out.push_back(in[place(axis, in.size())]);
     }
     return true;
+  }
+
+  // What an attribute tells, or an input in newer files; null: neither.
+  const std::vector<std::int64_t>* told(const OnnxNode& node, const char* name,
+                                        std::size_t input) const
+  {
+    const auto found = node.lists.find(name);
+    return found != node.lists.end() ? &found->second : values(node, input);
+  }
+
+  bool squeeze(const OnnxNode& node, const OnnxShape& in, OnnxShape& out) const
+  {
+    const bool adds = node.op == "Unsqueeze";
+    const auto* axes = told(node, "axes", 1);
+    if (axes == nullptr && (adds || node.inputs.size() > 1))
+      return false;
+    std::set<std::size_t> places;
+    const std::size_t rank = in.size() + (adds ? axes->size() : 0);
+    for (std::size_t i = 0; axes == nullptr && i < rank; ++i)
+      if (in[i] == 1)
+        places.insert(i);
+    for (std::size_t i = 0; axes != nullptr && i < axes->size(); ++i)
+      if (!places.insert(place((*axes)[i], rank)).second || place((*axes)[i], rank) >= rank)
+        return false;
+    for (std::size_t i = 0, next = 0; i < rank; ++i)
+      if (adds)
+        out.push_back(places.contains(i) ? 1 : in[next++]);
+      else if (!places.contains(i))
+        out.push_back(in[i]);
+    return true;
+  }
+
+  bool slice(const OnnxNode& node, const OnnxShape& in, OnnxShape& out) const
+  {
+    const auto* starts = told(node, "starts", 1);
+    const auto* ends = told(node, "ends", 2);
+    const auto* axes = told(node, "axes", 3);
+    const auto* steps = values(node, 4);
+    if (starts == nullptr || ends == nullptr || ends->size() != starts->size() ||
+        (axes == nullptr ? node.inputs.size() > 3 && !node.inputs[3].empty()
+                         : axes->size() != starts->size()) ||
+        (steps == nullptr ? node.inputs.size() > 4 && !node.inputs[4].empty()
+                          : steps->size() != starts->size()))
+      return false;
+    out = in;
+    for (std::size_t i = 0; i < starts->size(); ++i) {
+      const std::size_t axis =
+          place(axes == nullptr ? static_cast<std::int64_t>(i) : (*axes)[i], in.size());
+      if (axis >= in.size())
+        return false;
+      const std::int64_t size = bounded(in[axis]);
+      const auto from_end = [size](std::int64_t at) {
+        return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+      };
+      const std::int64_t step = steps == nullptr ? 1 : std::min((*steps)[i], kLargestDimension);
+      if (step < 1) // backwards
+        return false;
+      out[axis] = bounded((from_end((*ends)[i]) - from_end((*starts)[i]) + step - 1) / step);
+    }
+    return true;
+  }
+
+  // Equal parts where none are told.
+  void split(const OnnxNode& node)
+  {
+    const OnnxShape* in = shape(node, 0);
+    const auto* parts = told(node, "split", 1);
+    if (in == nullptr || (parts == nullptr && node.inputs.size() > 1) ||
+        (parts != nullptr && parts->size() != node.outputs.size()))
+      return;
+    const OnnxShape whole = *in;
+    const std::size_t axis = place(integer(node, "axis", 0), whole.size());
+    const auto count = static_cast<std::int64_t>(node.outputs.size());
+    for (std::size_t i = 0; axis < whole.size() && i < node.outputs.size(); ++i) {
+      OnnxShape part = whole;
+      const std::int64_t each = (bounded(whole[axis]) + count - 1) / count;
+      const std::int64_t left = bounded(whole[axis]) - static_cast<std::int64_t>(i) * each;
+      part[axis] = bounded(parts != nullptr ? (*parts)[i] : std::min(each, left));
+      file_.shapes.emplace(node.outputs[i], std::move(part));
+    }
   }
 
   bool concat(const OnnxNode& node, const OnnxShape& in, OnnxShape& out) const
@@ -216,6 +312,9 @@ private:
                                              "Dropout",
                                              "Identity",
                                              "Cast",
+                                             "CastLike",
+                                             "QuantizeLinear",
+                                             "DequantizeLinear",
                                              "Add",
                                              "Sub",
                                              "Mul",
@@ -236,8 +335,8 @@ private:
                                              "Max"};
     if (std::find(std::begin(kSameShape), std::end(kSameShape), node.op) == std::end(kSameShape))
       return false;
-    const bool one =
-        node.op.ends_with("Normalization") || node.op == "Clip" || node.op == "Dropout";
+    const bool one = node.op == "CastLike" || node.op.ends_with("Normalization") ||
+                     node.op == "Clip" || node.op == "Dropout" || node.op.ends_with("Linear");
     out = *shape(node, 0);
     for (std::size_t i = 1; !one && i < node.inputs.size(); ++i) {
       const OnnxShape* other = shape(node, i);

@@ -42,6 +42,15 @@ inline std::string weight(const std::string& name, const Dims& dims, int type = 
   return bytes_field(5, tensor(dims, type) + bytes_field(8, name));
 }
 
+/// A list of whole numbers with its values: a shape, axes.
+inline std::string whole_numbers(const std::string& name, const Dims& numbers)
+{
+  std::string list = tensor({numbers.size()}, 7) + bytes_field(8, name);
+  for (const std::uint64_t number : numbers)
+    list += number_field(7, number);
+  return bytes_field(5, list);
+}
+
 inline std::string value(const std::string& name, const Dims& dims, int field = 11)
 {
   std::string shape;

@@ -86,5 +86,21 @@ TEST_CASE("a product multiplies rows by columns over what they share, in each of
     CHECK(operators_of({"aten::mm", inputs, {{8, 5}}, {}, 1}, 8).empty());
 }
 
+TEST_CASE("sums read all that they add, and a list is copied as it is put together")
+{
+  const auto mean = operators_of({"aten::mean", {{8, 100, 16}}, {{8, 16}}, {}, 1}, 8);
+  REQUIRE(mean.size() == 1);
+  CHECK(mean[0].flops == 1600);
+  CHECK(mean[0].output_elements == 16);
+  const auto loss = operators_of({"aten::sum", {{8, 100}}, {{}}, {}, 1}, 8);
+  REQUIRE(loss.size() == 1);
+  CHECK(loss[0].flops == 100);
+  const auto cat = operators_of({"aten::cat", {{}, {}}, {{8, 64}}, {}, 1}, 8);
+  REQUIRE(cat.size() == 1);
+  CHECK(cat[0].input_elements == 64);
+  CHECK(is_of_scalars({"aten::add_", {{}, {}}, {{}}, {}, 1}));
+  CHECK(!is_of_scalars({"aten::add_", {{}, {8}}, {{}}, {}, 1}));
+}
+
 } // namespace
 } // namespace foretrain::test::aten_operator_test
