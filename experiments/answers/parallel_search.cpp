@@ -210,6 +210,7 @@ private:
     for (int zero = 1; zero <= 2 && least == 0; ++zero) {
       ParallelPlan shared = plan;
       shared.zero = zero;
+      shared.shard = models::ZeroShard::all;
       if (models::unsupported(limits_, shared).empty())
         least = zero;
     }

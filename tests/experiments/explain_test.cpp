@@ -349,22 +349,30 @@ TEST_CASE("code that the job's own has replaced is no swap, nor what is older th
   CHECK(offered.count("megatron") == 0); // of 2021, and H100 came in 2022
 }
 
-TEST_CASE("other rules for experts are offered where a framework is told by its name", "[long]")
+TEST_CASE("other rules for experts are offered as a job can say them", "[long]")
 {
-  const auto offered = [](const char* model) {
+  const auto offered = [](const char* model, const Json& framework = "nemo") {
     const Json json = {{"cluster", {{"platform", "hgx-h100"}, {"nodes", 2}}},
                        {"jobs",
                         {{{"model", model},
-                          {"framework", "nemo"},
+                          {"framework", framework},
                           {"precision", "bf16"},
                           {"gpus", 16},
                           {"parallel", {{"expert", model[0] == 'q' ? 16 : 1}, {"zero", 1}}},
                           {"global_batch", 64}}}}};
     std::map<std::string, double> gains;
     const Json answer = written(explain(loaded(json), 0, {}));
-    for (const Json& swap : answer.at("jobs")[0].at("swaps"))
-      if (swap.at("pointer").get<std::string>().starts_with("/jobs/0/framework/transformer/"))
-        gains[swap.at("to")] = swap.at("gain");
+    for (const Json& swap : answer.at("jobs")[0].at("swaps")) {
+      if (!swap.at("pointer").get<std::string>().starts_with("/jobs/0/framework"))
+        continue;
+      auto changed = std::make_shared<Document>(*loaded(json).document);
+      set_value(*changed, swap.at("pointer"), swap.at("to"),
+                "test"); // throws where it leads nowhere
+      const Json& now = changed->root["jobs"][0]["framework"];
+      if (!now.is_string())
+        for (const auto& rule : now.at("transformer").items())
+          gains[rule.value()] = swap.at("gain");
+    }
     return gains;
   };
   const auto experts = offered("qwen3-30b-a3b");
@@ -372,6 +380,9 @@ TEST_CASE("other rules for experts are offered where a framework is told by its 
   CHECK(experts.at("layer") > 0.02);
   REQUIRE(experts.contains("hybrid-ep"));
   CHECK(experts.at("hybrid-ep") > 0.02);
+  for (const Json& framework :
+       {Json{{"extends", "nemo"}}, Json{{"extends", "nemo"}, {"transformer", Json::object()}}})
+    CHECK(offered("qwen3-30b-a3b", framework) == experts);
   CHECK(offered("llama-3.2-1b").empty());
 }
 
