@@ -110,7 +110,7 @@ public:
                           suggestion(nic, names, "adapters"));
         if (std::find(plugged.begin(), plugged.end(), nic) != plugged.end())
           nics.at(k).fail("is plugged in already: '" + nic + "'",
-                          "adapters that are free: " + joined(free_of(names, plugged)));
+                          "an adapter is in one network, once");
         plugged.push_back(nic);
       }
     }
@@ -119,15 +119,6 @@ public:
   }
 
 private:
-  static std::vector<std::string> free_of(std::vector<std::string> names,
-                                          const std::vector<std::string>& plugged)
-  {
-    std::erase_if(names, [&](const std::string& name) {
-      return std::find(plugged.begin(), plugged.end(), name) != plugged.end();
-    });
-    return names;
-  }
-
   void place(const std::string& name, const Value& at) const
   {
     if (std::find(places_.begin(), places_.end(), name) == places_.end())

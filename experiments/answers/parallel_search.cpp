@@ -120,6 +120,7 @@ private:
               for (const int expert_tensor :
                    t.experts > 0 ? powers(e_.platform.gpus_per_node()) : std::vector<int>{1}) {
                 ParallelPlan plan = job.plan;
+                plan.shard = models::ZeroShard::all;
                 plan.tensor = tensor;
                 plan.sequence_parallel = tensor > 1;
                 plan.context = context;
@@ -152,11 +153,11 @@ private:
       models::MemorySetting& memory = c.setting.memory;
       memory.batch = models::planned_batch(plan, batch, micro);
       for (const auto& [zero, shard] : sharings(plan, memory.batch.data)) {
-        plan.zero = zero;
-        plan.shard = shard;
-        if (!models::unsupported(limits_, plan).empty())
-          continue;
         memory.plan = plan;
+        memory.plan.zero = zero;
+        memory.plan.shard = shard;
+        if (!models::unsupported(limits_, memory.plan).empty())
+          continue;
         use_routing(memory, job_.spec.routing);
         const auto repeated = recomputations(memory);
         found.too_large += repeated.empty() ? 1 : 0;
@@ -210,7 +211,6 @@ private:
     for (int zero = 1; zero <= 2 && least == 0; ++zero) {
       ParallelPlan shared = plan;
       shared.zero = zero;
-      shared.shard = models::ZeroShard::all;
       if (models::unsupported(limits_, shared).empty())
         least = zero;
     }

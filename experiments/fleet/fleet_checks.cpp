@@ -40,14 +40,14 @@ void check_failures(const FailuresSpec& spec, const Value& at)
     at.at("spare_start").fail("needs spares");
   const bool takes_nodes =
       spec.per_1000_node_days || (spec.gpus && spec.gpus->takes == GpuTakes::node);
-  if (spec.lemons && spec.lemons->failures < spec.lemons->nodes)
-    at.at("lemons").fail(fmt::format("are {:g} of the nodes and have {:g} of the failures: they "
-                                     "would fail less often than others",
-                                     spec.lemons->nodes, spec.lemons->failures));
   if (spec.drained > 0 && !takes_nodes)
     at.at("drained").fail("needs per_1000_node_days, or gpus that take their node");
   if (spec.lemons && (spec.lemons->nodes == 0) != (spec.lemons->failures == 0))
     at.at("lemons").fail("must have nodes and failures above 0, or neither");
+  if (spec.lemons && spec.lemons->failures < spec.lemons->nodes)
+    at.at("lemons").fail(fmt::format("are {:g} of the nodes and have {:g} of the failures: they "
+                                     "would fail less often than others",
+                                     spec.lemons->nodes, spec.lemons->failures));
   if (spec.law == FailureLaw::exponential && spec.shape != 1)
     at.at("shape").fail("is only for Weibull's law");
 }

@@ -28,9 +28,7 @@ std::string plan_summary(const MemorySetting& setting)
   if (plan.zero > 0)
     parts.push_back(fmt::format("ZeRO {}", plan.zero));
   if (plan.pipeline > 1)
-    parts.emplace_back(word_of(plan.virtual_stages > 1 && !returns(plan.schedule)
-                                   ? PipelineSchedule::interleaved
-                                   : plan.schedule));
+    parts.emplace_back(word_of(plan.schedule));
   parts.push_back(fmt::format("{} micro-batch{}", setting.batch.micro_batches,
                               setting.batch.micro_batches == 1 ? "" : "es"));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -26,8 +26,6 @@ std::string divisors_near(int n, int value)
                    : fmt::format("nearest that does: {}", below);
 }
 
-constexpr int kMostMicroBatches = 100'000; // of a replica's step: they are simulated one by one
-
 Problem not_dividing(const char* key, int value, int whole, const char* of_what)
 {
   return {key, fmt::format("is {}, which does not divide the {} {}", value, whole, of_what),
@@ -189,6 +187,8 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
   return {};
 }
 
+constexpr int kMostMicroBatches = 100'000; // of a replica's step: they are simulated one by one
+
 Problem of_batch(const ParallelPlan& plan, int data, int micro_batch, int global_batch)
 {
   const int unit = data * micro_batch;
@@ -212,8 +212,7 @@ Problem of_batch(const ParallelPlan& plan, int data, int micro_batch, int global
                         "there are {} for {}",
                         global_batch / unit, plan.pipeline),
             "a larger global_batch or a smaller micro_batch, or \"zb-v\""};
-  if (plan.virtual_stages > 1 && !returns(plan.schedule) &&
-      global_batch / unit % plan.pipeline != 0)
+  if (plan.schedule == PipelineSchedule::interleaved && global_batch / unit % plan.pipeline != 0)
     return {"parallel/virtual_stages",
             fmt::format("needs micro-batches ({}) in multiples of the stages ({})",
                         global_batch / unit, plan.pipeline),
@@ -260,13 +259,13 @@ void refuse_idle(const Value& job, const ParallelPlan& plan)
                                  "pipeline is {}, virtual_stages {}",
                                  word_of(plan.schedule), plan.pipeline, plan.virtual_stages),
                      "leave virtual_stages out, and \"pipeline\": 2 or more");
-  if (plan.virtual_stages > 1 && !returns(plan.schedule) &&
-      plan.schedule != PipelineSchedule::interleaved && says("schedule"))
+  if (plan.virtual_stages > 1 && !returns(plan.schedule) && says("schedule") &&
+      parallel.at("schedule").json() != word_of(PipelineSchedule::interleaved))
     parallel.fail_at(
         "schedule",
         fmt::format("is '{}', which has one piece of layers on each stage, and virtual_stages is "
                     "{}",
-                    word_of(plan.schedule), plan.virtual_stages),
+                    parallel.at("schedule").json().get<std::string>(), plan.virtual_stages),
         "\"interleaved\" has several; or leave schedule out, or virtual_stages 1");
   if (plan.virtual_stages == 1 && plan.pipeline > 1 && says("schedule") &&
       plan.schedule == PipelineSchedule::interleaved)
@@ -308,6 +307,8 @@ ParallelPlan as_meant(ParallelPlan plan)
 {
   if (returns(plan.schedule) && plan.virtual_stages == 1 && plan.pipeline > 1)
     plan.virtual_stages = 2;
+  if (plan.virtual_stages > 1 && plan.schedule == PipelineSchedule::one_f_one_b)
+    plan.schedule = PipelineSchedule::interleaved;
   return plan;
 }
 

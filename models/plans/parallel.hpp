@@ -127,7 +127,8 @@ void describe(V& v, ParallelPlan& s)
                  {"etp", "expert_tensor"}});
 }
 
-/// A plan as it is meant: schedules that go down the stages and back have two pieces on each.
+/// A plan as it is meant: schedules that go down the stages and back have two pieces on each, and
+/// several pieces on each that do not are interleaved.
 ParallelPlan as_meant(ParallelPlan plan);
 
 /// A job's batch under a plan.

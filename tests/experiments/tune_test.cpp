@@ -112,8 +112,9 @@ TEST_CASE("what a file says of a plan that cannot run does not matter", "[tune][
   Json job = llama(16);
   job["global_batch"] = 16;
   const TunedPlan best = tune(point_of(job), 1, {}).best.at(0);
-  for (const char* plan : {"{}", R"({"tensor": 3})", R"({"expert": 3})", R"({"pipeline": 5})",
-                           R"({"pipeline": 2, "first_stage_layers": 40})"}) {
+  for (const char* plan :
+       {"{}", R"({"tensor": 3})", R"({"zero": 1, "shard": "node"})", R"({"expert": 3})",
+        R"({"pipeline": 5})", R"({"pipeline": 2, "first_stage_layers": 40})"}) {
     CAPTURE(plan);
     job["parallel"] = Json::parse(plan);
     const Point point = point_of(job);
