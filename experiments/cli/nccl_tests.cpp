@@ -366,7 +366,7 @@ int run_nccl_tests(const NcclTestsArguments& a)
   const auto profiles = std::make_shared<Profiles>();
   for (const std::string& name : a.profiles)
     profiles->add(name);
-  const CallMachineWith machine = [&a](const std::shared_ptr<const Overlay>& overlay) {
+  const CallMachineWith machine = [&a](const OverlayPtr& overlay) {
     const auto platform =
         platforms::load_platform(resolve_preset(a.platform, platforms::kPlatformKind, overlay));
     return CallMachine{platform, stack_of(a.stack, platform, overlay),

@@ -57,7 +57,7 @@ std::shared_ptr<Document> document_of(const std::string& text)
 } // namespace
 
 platforms::Stack stack_of(const StackArguments& arguments, const platforms::PlatformSpec& platform,
-                          const std::shared_ptr<const Overlay>& overlay)
+                          const OverlayPtr& overlay)
 {
   const auto document = document_of(arguments.stack);
   if (!document->root.is_object())

@@ -18,6 +18,6 @@ struct StackArguments {
 /// What is not given is bare-metal, and rdma where the platform has it, else tcp. Throws
 /// ConfigError and UsageError.
 platforms::Stack stack_of(const StackArguments& arguments, const platforms::PlatformSpec& platform,
-                          const std::shared_ptr<const Overlay>& overlay);
+                          const OverlayPtr& overlay);
 
 } // namespace foretrain::cli

@@ -71,8 +71,7 @@ struct MeasuredDisk {
 };
 
 // The disk that --disk names, else the platform's first, which may be several.
-MeasuredDisk disk_of(const Setup& setup, const std::string& log,
-                     const std::shared_ptr<const Overlay>& overlay)
+MeasuredDisk disk_of(const Setup& setup, const std::string& log, const OverlayPtr& overlay)
 {
   if (!setup.options.disk.empty())
     return {resolve_preset(setup.options.disk, platforms::kDiskKind, overlay)};
@@ -124,7 +123,7 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
   std::vector<FioLog> read;
   for (const LogText& text : logs)
     read.push_back(calibration::read_fio(text.text, text.path));
-  const auto disk = [&](const std::shared_ptr<const Overlay>& overlay) {
+  const auto disk = [&](const OverlayPtr& overlay) {
     return read_as<platforms::Disk>(
         resolve_preset(disk_of(setup, first, overlay).type, platforms::kDiskKind));
   };
@@ -161,7 +160,7 @@ std::vector<std::string> teach_fio(const std::vector<LogText>& logs, Setup& setu
   std::vector<std::string> taught(logs.size());
   if (task.measurements.empty())
     return taught;
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     const platforms::Disk one = disk(overlay);
     std::vector<double> result;
     for (const Row& row : rows)

@@ -160,7 +160,7 @@ public:
                                "keeps the preset's value",
                                "iperf3 with other segment sizes (-M 536)");
     }
-    task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    task.predict = [&](const OverlayPtr& overlay) {
       const auto fitted = setup_.machine(overlay).stack;
       std::vector<double> values;
       for (const Run* run : counted)
@@ -201,7 +201,7 @@ public:
     for (const auto& [pointer, low, high] : kCoreTimeBounds)
       if (pointer == main)
         task.knobs.push_back({transport_, pointer, low, high, "iperf3 on an idle host"});
-    task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    task.predict = [&](const OverlayPtr& overlay) {
       const auto fitted = setup_.machine(overlay).stack;
       std::vector<double> values;
       for (const Run* run : counted)
@@ -228,7 +228,7 @@ public:
     const auto nic = static_cast<std::size_t>(nic_);
     task.knobs = {
         {part_of(spec_.node.nics[nic].type, platforms::kNicKind), "/rate", 1e3, 1e13, ""}};
-    task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+    task.predict = [&](const OverlayPtr& overlay) {
       const auto [platform, stack] = setup_.machine(overlay);
       const auto rate = platform.nics[nic].rate;
       std::vector<double> values;

@@ -28,7 +28,6 @@ struct LogText {
 
 /// The presets that logs were measured on, and what has been learnt about them.
 struct Setup {
-  using OverlayPtr = std::shared_ptr<const Overlay>;
 
   CalibrateOptions options;
   Learning learning;

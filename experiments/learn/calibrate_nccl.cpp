@@ -231,7 +231,7 @@ std::vector<std::string> teach_nccl_tests(const std::vector<LogText>& logs, Setu
     }
   task.valid = {
       {"message size", loose_value(to_text(Bytes(least))), loose_value(to_text(Bytes(most)))}};
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     const auto [platform, stack] = setup.machine(overlay);
     const Value library = setup.library(overlay, platform);
     std::vector<double> times;

@@ -106,7 +106,7 @@ std::vector<std::string> teach_p2p(const std::vector<LogText>& logs, Setup& setu
       {cpu, "/root_port_duplex", 1e8, 1e12, "the bandwidth matrices without peer access"},
       {cpu, "/socket_link", 1e8, 1e12, "copies between GPUs of different sockets"},
   };
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     const auto [platform, stack] = setup.machine(overlay);
     return predictions(cells, platform, stack);
   };

@@ -89,7 +89,7 @@ std::vector<std::string> teach_perftest(const std::vector<LogText>& logs, Setup&
   if (expansions.empty())
     return std::vector<std::string>(logs.size());
   task.knobs = {{part_of(spec.node.nics[nic].type, platforms::kNicKind), "/rate", 1e3, 1e13, ""}};
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     std::vector<double> values;
     for (const double wire : expansions)
       values.push_back(setup.platform(overlay).nics[nic].rate.value() / wire);

@@ -26,7 +26,7 @@ std::vector<std::string> teach_network(const std::string& path,
     task.measurements.push_back({r.name, "core time per byte (s) at one end",
                                  median_of(r.cpu_s_per_byte) / 2, spread_of(r.cpu_s_per_byte)});
   task.knobs = {{transport, "/copy_rate", 1e6, 1e13, "iperf3 on a wire that takes segments"}};
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     platforms::Stack stack = setup.machine(overlay).stack;
     stack.transport = platforms::load_transport(
         resolve_preset(realrun_transport(path), platforms::kTransportKind, overlay));

@@ -17,7 +17,6 @@ namespace foretrain::experiments {
 namespace {
 
 using calibration::TrainingRecord;
-using OverlayPtr = std::shared_ptr<const Overlay>;
 using Parts = std::map<std::string, double>; // seconds of a step by kind of work
 
 constexpr double kLeastSpread = 0.05; // relative; of a part: of its step

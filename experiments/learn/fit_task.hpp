@@ -43,7 +43,7 @@ struct FitTask {
   std::vector<Knob> knobs;
   std::vector<Observation> measurements;
   /// What the measurements would be with these values laid over the presets, in their order, SI.
-  std::function<std::vector<double>(const std::shared_ptr<const Overlay>&)> predict;
+  std::function<std::vector<double>(const OverlayPtr&)> predict;
   std::vector<calibration::ProfileRange> valid;
   double enough = 1e-12;   // as of a fit's options
   bool hold_back = true;   // a part of the measurements, for FitCheck: costs a fit more

@@ -20,8 +20,7 @@ bool runs_elsewhere(const models::Library& library, const platforms::Gpu& gpu)
   return !library.host && library.vendor && *library.vendor != gpu.vendor;
 }
 
-Value library_for(const std::string& named, const platforms::Gpu& gpu,
-                  const std::shared_ptr<const Overlay>& overlay)
+Value library_for(const std::string& named, const platforms::Gpu& gpu, const OverlayPtr& overlay)
 {
   const std::string name = named.empty() ? usual_library(gpu) : named;
   Value value = resolve_preset(name, models::kLibraryKind, overlay);

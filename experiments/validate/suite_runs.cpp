@@ -49,12 +49,8 @@ CallMachine machine_of(const SuiteTable& table)
 // The machine of a table, with other parameters below what its suite has.
 CallMachineWith machine_with(const Value& at)
 {
-  return [at](const std::shared_ptr<const Overlay>& overlay) {
-    auto document = std::make_shared<Document>(*at.document());
-    document->overlay = overlay;
-    const Json& json = document->root.at(Json::json_pointer(at.pointer()));
-    return machine_of(read_as<SuiteTable>(Value(document, at.pointer(), &json)));
-  };
+  return
+      [at](const OverlayPtr& overlay) { return machine_of(read_as<SuiteTable>(at.with(overlay))); };
 }
 
 } // namespace

@@ -94,7 +94,7 @@ void NetworkBuilder::apply(const Value& item)
     item.fail("comes after 'heads', which ends the network");
 
   const Json object = is_word ? Json::object({{"op", json}}) : Json();
-  build_op_(*this, op, is_word ? Value(item.document(), item.pointer(), &object) : item);
+  build_op_(*this, op, is_word ? item.meaning(object) : item);
 }
 
 void NetworkBuilder::step(const Value& at)

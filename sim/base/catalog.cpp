@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 namespace foretrain {
@@ -138,22 +139,11 @@ std::vector<std::string> names_and_aliases(const PresetKind& kind)
   return names;
 }
 
-using OverlayPtr = std::shared_ptr<const Overlay>;
-
-// A file's text and root, to be extended and laid over.
-std::shared_ptr<Document> open_document(const fs::path& path, const OverlayPtr& overlay)
-{
-  auto document = std::make_shared<Document>(*known_document(path));
-  document->overlay = overlay;
-  return document;
-}
-
 // `fail(problem, word, hint)`: the problem ends in the word, which a message that begins with it
 // leaves out.
 template <class Fail>
-std::shared_ptr<Document> find_document(const std::string& name, const fs::path& beside,
-                                        const PresetKind& kind, const OverlayPtr& overlay,
-                                        const Fail& fail)
+fs::path find_file(const std::string& name, const fs::path& beside, const PresetKind& kind,
+                   const Fail& fail)
 {
   if (is_path(name)) {
     const fs::path path = fs::path(name).is_absolute() ? fs::path(name) : beside / name;
@@ -169,7 +159,7 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     }
     if (fs::is_directory(path, error))
       fail("names a directory; a file is needed", path.string(), "");
-    return open_document(path.lexically_normal(), overlay);
+    return path.lexically_normal();
   }
   fs::path file = preset_file(name, kind);
   std::error_code error;
@@ -183,7 +173,17 @@ std::shared_ptr<Document> find_document(const std::string& name, const fs::path&
     fail("is not a known " + std::string(kind.name), name,
          suggestion(name, names, plural(kind.name)) + " (or give a path ending in .json or .yaml)");
   }
-  return open_document(file, overlay);
+  return file;
+}
+
+fs::path find_file(const Value& reference, const PresetKind& kind)
+{
+  const auto fail = [&reference](const std::string& problem, const std::string& word,
+                                 const std::string& hint) {
+    reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);
+  };
+  return find_file(reference.json().get<std::string>(), reference.document()->path.parent_path(),
+                   kind, fail);
 }
 
 std::string id_of(const Document& document)
@@ -199,24 +199,59 @@ std::string id_of(const Value& preset)
              : document.name + "#" + preset.pointer();
 }
 
-// `id` is what overlays call the document itself; what it extends are files.
-void extend_from(Document& document, const PresetKind& kind, const std::string& id)
+using Files = std::vector<std::pair<fs::path, DocumentPtr>>;
+
+// `id` is what overlays call the document itself; what it extends are files, which `files` gets.
+void extend_from(Document& document, const PresetKind& kind, const std::string& id,
+                 const OverlayPtr& overlay, Files& files)
 {
   const auto find = [&](const Value& reference) {
-    const auto fail = [&reference](const std::string& problem, const std::string& word,
-                                   const std::string& hint) {
-      reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);
-    };
-    return find_document(reference.json().get<std::string>(),
-                         reference.document()->path.parent_path(), kind, document.overlay, fail);
+    const fs::path& path = files.emplace_back(find_file(reference, kind), nullptr).first;
+    files.back().second = known_document(path);
+    return std::make_shared<Document>(*files.back().second);
   };
   const Document* const outermost = &document;
   apply_extends(document, find, [&](Document& whole) {
-    if (whole.overlay)
-      lay_over(whole, *whole.overlay, kind.name, &whole == outermost ? id : id_of(whole));
+    if (overlay)
+      lay_over(whole, *overlay, kind.name, &whole == outermost ? id : id_of(whole));
   });
   if (document.root.is_object())
     document.root.erase("aliases");
+}
+
+// A preset's file with all that it extends, and nothing laid over any of them.
+struct Plain {
+  Files files;
+  DocumentPtr document;
+};
+
+bool is_as_read(const Plain& plain)
+{
+  return std::all_of(plain.files.begin(), plain.files.end(),
+                     [](const auto& it) { return known_document(it.first) == it.second; });
+}
+
+bool concerns_any(const OverlayPtr& overlay, const PresetKind& kind, const Plain& plain)
+{
+  return overlay && std::any_of(plain.files.begin(), plain.files.end(), [&](const auto& it) {
+           return concerns(*overlay, kind.name, id_of(*it.second));
+         });
+}
+
+// Files that nothing is laid over are put together once, for all who name them.
+DocumentPtr preset_in(const fs::path& path, const PresetKind& kind, const OverlayPtr& overlay)
+{
+  static std::map<std::pair<std::string, std::string>, Plain> known;
+  Plain& plain = known[{kind.name, path.string()}];
+  if (plain.document && is_as_read(plain) && !concerns_any(overlay, kind, plain))
+    return plain.document;
+  Plain read;
+  const DocumentPtr file = read.files.emplace_back(path, known_document(path)).second;
+  auto document = std::make_shared<Document>(*file);
+  extend_from(*document, kind, id_of(*file), overlay, read.files);
+  if (!concerns_any(overlay, kind, read))
+    plain = {std::move(read.files), document};
+  return document;
 }
 
 // The file's text with a blank instead of all that stands before `pointer`, so that positions in
@@ -231,28 +266,32 @@ std::string text_from(std::string text, const std::string& pointer)
   return text;
 }
 
-// Says of an object inside a file where its keys are, so that messages do not take them for those
-// of what it extends. What --set or a profile put there keeps its origin.
-void keep_places(Document& object, const Value& reference)
+// An object inside a file as a document of its own, which says where its keys are, so that messages
+// do not take them for those of what it extends. What --set or a profile put there keeps its
+// origin.
+std::shared_ptr<Document> object_at(const Value& reference)
 {
   const Document& file = *reference.document();
-  object.name = file.name;
-  object.overridden.clear();
+  auto object = std::make_shared<Document>();
+  object->path = file.path;
+  object->name = file.name;
+  object->text = file.places ? file.text : text_from(file.text, reference.pointer());
+  object->places = file.places;
+  object->below = file.below + reference.pointer();
+  object->root = reference.json();
+  object->base = file.base;
   for (const auto& [pointer, origin] : file.overridden)
     if (is_within(reference.pointer(), pointer))
-      for (const auto& item : object.root.items())
-        object.overridden["/" + pointer_token(item.key())] = origin;
+      for (const auto& item : object->root.items())
+        object->overridden["/" + pointer_token(item.key())] = origin;
     else if (is_within(pointer, reference.pointer()))
-      object.overridden[pointer.substr(reference.pointer().size())] = origin;
-  object.below += reference.pointer();
-  if (!file.places)
-    object.text = text_from(file.text, reference.pointer());
+      object->overridden[pointer.substr(reference.pointer().size())] = origin;
+  return object;
 }
 
 Value finished(Value preset, const PresetKind& kind, const std::string& id)
 {
-  const auto& overlay = preset.document()->overlay;
-  if (overlay && overlay->seen)
+  if (const auto& overlay = preset.overlay(); overlay && overlay->seen)
     overlay->seen({kind.name, id, preset});
   return preset;
 }
@@ -283,58 +322,49 @@ std::string preset_for_version(const std::string& name, const PresetKind& kind)
 
 Value resolve_preset(const Value& reference, const PresetKind& kind)
 {
-  const OverlayPtr& overlay = reference.document()->overlay;
+  const OverlayPtr& overlay = reference.overlay();
   if (reference.json().is_object()) {
     const std::string id = id_of(reference);
     const bool bundled = reference.json().contains("aliases"); // a preset's file, pasted
     if (!bundled && !reference.json().contains("extends") &&
         !(overlay && concerns(*overlay, kind.name, id)))
       return finished(reference, kind, id);
-    auto inline_object = std::make_shared<Document>(*reference.document());
-    inline_object->root = reference.json();
-    keep_places(*inline_object, reference);
-    extend_from(*inline_object, kind, id);
-    return finished(Value(inline_object), kind, id);
+    const auto object = object_at(reference);
+    Files files;
+    extend_from(*object, kind, id, overlay, files);
+    return finished(Value(object, overlay), kind, id);
   }
   if (!reference.json().is_string())
     reference.fail("must be the name of a " + std::string(kind.name) +
                    ", a path or an object, got " + reference.shown());
-  auto document = find_document(
-      reference.json().get<std::string>(), reference.document()->path.parent_path(), kind, overlay,
-      [&reference](const std::string& problem, const std::string& word, const std::string& hint) {
-        reference.fail(problem + ": '" + excerpt(word, 200) + "'", hint);
-      });
-  const std::string id = id_of(*document);
-  extend_from(*document, kind, id);
-  return finished(Value(document), kind, id);
+  const DocumentPtr document = preset_in(find_file(reference, kind), kind, overlay);
+  return finished(Value(document, overlay), kind, id_of(*document));
 }
 
 namespace {
 
-std::shared_ptr<Document> standard_input(const OverlayPtr& overlay)
+DocumentPtr standard_input(const PresetKind& kind, const OverlayPtr& overlay)
 {
-  auto document = load_document("/dev/stdin", "standard input");
-  document->overlay = overlay;
+  const auto document = load_document("/dev/stdin", "standard input");
+  Files files;
+  extend_from(*document, kind, id_of(*document), overlay, files);
   return document;
 }
 
 } // namespace
 
-Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
-                     std::shared_ptr<const Overlay> overlay)
+Value resolve_preset(const std::string& name_or_path, const PresetKind& kind, OverlayPtr overlay)
 {
-  const std::shared_ptr<const Overlay> laid = std::move(overlay);
-  auto document = name_or_path == "-"
-                      ? standard_input(laid)
-                      : find_document(name_or_path, fs::current_path(), kind, laid,
-                                      [](const std::string& problem, const std::string& word,
-                                         const std::string& hint) {
-                                        throw UsageError("'" + excerpt(word, 200) + "' " + problem +
-                                                         (hint.empty() ? "" : "\n  hint: " + hint));
-                                      });
-  const std::string id = id_of(*document);
-  extend_from(*document, kind, id);
-  return finished(Value(document), kind, id);
+  const auto fail = [](const std::string& problem, const std::string& word,
+                       const std::string& hint) {
+    throw UsageError("'" + excerpt(word, 200) + "' " + problem +
+                     (hint.empty() ? "" : "\n  hint: " + hint));
+  };
+  const DocumentPtr document =
+      name_or_path == "-"
+          ? standard_input(kind, overlay)
+          : preset_in(find_file(name_or_path, fs::current_path(), kind, fail), kind, overlay);
+  return finished(Value(document, overlay), kind, id_of(*document));
 }
 
 std::string preset_id(const Value& reference, const PresetKind& kind)
@@ -349,8 +379,7 @@ Value preset_reference(const std::string& name, const Value& beside)
   document->path = beside.document()->path;
   document->name = beside.document()->name;
   document->root = name;
-  document->overlay = beside.document()->overlay;
-  return Value(document);
+  return Value(document, beside.overlay());
 }
 
 } // namespace foretrain

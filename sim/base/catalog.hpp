@@ -2,7 +2,7 @@
 //
 // A reference in a file is a preset's name, a path (relative to the file that holds it; it contains
 // a '/' or ends in .json), or the object itself. A preset may list other names it answers to under
-// "aliases". What the overlay of the reference's document holds for a preset is laid over it, and
+// "aliases". What the overlay of the reference holds for a preset is laid over it, and
 // over those that it extends (sim/base/overlay.hpp).
 #pragma once
 
@@ -47,7 +47,7 @@ Value resolve_preset(const Value& reference, const PresetKind& kind);
 
 /// The same for a name or path given on the command line.
 Value resolve_preset(const std::string& name_or_path, const PresetKind& kind,
-                     std::shared_ptr<const Overlay> overlay = nullptr);
+                     OverlayPtr overlay = nullptr);
 
 /// What overlays call the preset that a reference stands for; see PresetUse.
 std::string preset_id(const Value& reference, const PresetKind& kind);

@@ -106,12 +106,14 @@ std::string parse_problem(const std::string& library_message)
 
 Value::Value(DocumentPtr document) : document_(std::move(document))
 {
+  overlay_ = document_->overlay;
   json_ = &document_->root;
 }
 
-Value::Value(DocumentPtr document, std::string pointer, const Json* json)
-    : document_(std::move(document)), pointer_(std::move(pointer)), json_(json)
+Value::Value(DocumentPtr document, OverlayPtr overlay)
+    : document_(std::move(document)), overlay_(std::move(overlay))
 {
+  json_ = &document_->root;
 }
 
 Value loose_value(Json json, std::string name)
@@ -122,14 +124,39 @@ Value loose_value(Json json, std::string name)
   return Value(DocumentPtr(document));
 }
 
+Value Value::inside(std::string token, const Json& json) const
+{
+  Value value;
+  value.document_ = document_;
+  value.overlay_ = overlay_;
+  value.pointer_.reserve(pointer_.size() + 1 + token.size());
+  value.pointer_.append(pointer_).append(1, '/').append(token);
+  value.json_ = &json;
+  return value;
+}
+
 Value Value::at(const std::string& key) const
 {
-  return {document_, pointer_ + "/" + pointer_token(key), &json_->at(key)};
+  return inside(pointer_token(key), json_->at(key));
 }
 
 Value Value::at(std::size_t index) const
 {
-  return {document_, pointer_ + "/" + std::to_string(index), &json_->at(index)};
+  return inside(std::to_string(index), json_->at(index));
+}
+
+Value Value::with(OverlayPtr overlay) const
+{
+  Value value = *this;
+  value.overlay_ = std::move(overlay);
+  return value;
+}
+
+Value Value::meaning(const Json& json) const
+{
+  Value value = *this;
+  value.json_ = &json;
+  return value;
 }
 
 namespace {

@@ -20,6 +20,7 @@
 namespace foretrain {
 
 struct Overlay; // sim/base/overlay.hpp
+using OverlayPtr = std::shared_ptr<const Overlay>;
 
 /// Where the values of a YAML text stand; of JSON's locate() finds it in the text.
 struct Place {
@@ -36,8 +37,8 @@ struct Document {
   Json root;
   std::shared_ptr<const Document> base; // what it extends, if anything
   std::map<std::string, std::string>
-      overridden;                         // pointer -> the --set or profile that put it there
-  std::shared_ptr<const Overlay> overlay; // laid over the presets named in here
+      overridden;     // pointer -> the --set or profile that put it there
+  OverlayPtr overlay; // an experiment's: laid over the presets named in here
 };
 
 using DocumentPtr = std::shared_ptr<const Document>;
@@ -46,16 +47,21 @@ using DocumentPtr = std::shared_ptr<const Document>;
 class Value {
 public:
   Value() = default;
+  /// The root, with the document's own overlay or another one.
   explicit Value(DocumentPtr document);
-  Value(DocumentPtr document, std::string pointer, const Json* json);
+  Value(DocumentPtr document, OverlayPtr overlay);
 
   explicit operator bool() const { return json_ != nullptr; }
   const Json& json() const { return *json_; }
   const DocumentPtr& document() const { return document_; }
+  /// Laid over the presets named in here; null where nothing is.
+  const OverlayPtr& overlay() const { return overlay_; }
   const std::string& pointer() const { return pointer_; }
 
   Value at(const std::string& key) const; // member of an object; must exist
   Value at(std::size_t index) const;      // element of an array; must exist
+  Value with(OverlayPtr overlay) const;   // the same under another overlay
+  Value meaning(const Json& json) const;  // the same place, read as if this stood there
 
   /// "file:line:col" of this value, or "file (--set ...)" when the command line put it there.
   std::string where() const;
@@ -68,7 +74,10 @@ public:
   std::string shown() const;
 
 private:
+  Value inside(std::string token, const Json& json) const;
+
   DocumentPtr document_;
+  OverlayPtr overlay_;
   std::string pointer_;
   const Json* json_ = nullptr;
 };

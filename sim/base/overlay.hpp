@@ -1,9 +1,10 @@
 // Values laid over presets while they are resolved, without touching their files: what a profile
 // learnt from measurements, or what a study of uncertainty varies.
 //
-// An overlay hangs on a document (Document::overlay). resolve_preset() takes it from the document
-// that holds the reference, lays matching entries over the preset and hands it on, so that presets
-// named inside presets (a platform's GPU, a framework's library) get theirs too.
+// An overlay hangs on a value (Value::overlay()), from an experiment's document on.
+// resolve_preset() takes it from the reference, lays matching entries over the preset and hands it
+// on, so that presets named inside presets (a platform's GPU, a framework's library) get theirs
+// too.
 #pragma once
 
 #include "sim/base/document.hpp"

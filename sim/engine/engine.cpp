@@ -248,6 +248,15 @@ void Engine::Impl::flush()
   running_.clear();
 }
 
+void Engine::Impl::run_date()
+{
+  flush();
+  while (next_date() == now) {
+    advance(now);
+    flush();
+  }
+}
+
 std::vector<std::string> Engine::Impl::stalled() const
 {
   std::vector<std::string> found;

@@ -25,6 +25,7 @@ namespace {
 Engine::Impl* current = nullptr; // the run under way; SimGrid's callbacks carry no context
 double origin = 0;               // SimGrid's date at which it began
 
+// SimGrid's own communications do not start inside its update.
 void flush_soon(double simgrid_now)
 {
   static bool armed = false;
@@ -55,8 +56,10 @@ public:
     const double reached = now - origin;
     const bool as_asked = asked_ >= 0 && std::abs(reached - asked_) <= 1e-12 * std::max(1.0, now);
     current->advance(as_asked ? asked_ : std::max(reached, current->now));
-    if (current->has_ready())
+    if (current->native())
       flush_soon(now);
+    else
+      current->run_date();
   }
 
 private:

@@ -14,7 +14,7 @@ namespace {
 
 CallMachineWith machine_of(const std::string& name, const std::string& network)
 {
-  return [name, network](const std::shared_ptr<const Overlay>& overlay) {
+  return [name, network](const OverlayPtr& overlay) {
     const auto platform =
         platforms::load_platform(resolve_preset(name, platforms::kPlatformKind, overlay));
     const auto host = resolve_preset(std::string("bare-metal"), platforms::kHostKind, overlay);

@@ -30,7 +30,7 @@ double time_of(double size, double latency, double rate)
 std::vector<calibration::ProfileRefusal> refused(double rate, double last, bool series,
                                                  const std::vector<double>& sizes = kSizes)
 {
-  const auto disk = [](const std::shared_ptr<const Overlay>& overlay) {
+  const auto disk = [](const OverlayPtr& overlay) {
     return read_as<platforms::Disk>(
         resolve_preset(std::string("nvme-1.6tb"), platforms::kDiskKind, overlay));
   };
@@ -43,7 +43,7 @@ std::vector<calibration::ProfileRefusal> refused(double rate, double last, bool 
   for (std::size_t i = 0; i < sizes.size(); ++i)
     task.measurements.push_back({"log", "copy", time_of(sizes[i], 1.2e-4, rate)});
   task.measurements.back().value *= last;
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     const platforms::Disk it = disk(overlay);
     std::vector<double> times;
     for (const double size : sizes)
@@ -100,7 +100,7 @@ calibration::Profile copied(double read, double write, bool reader_alone, bool w
   };
   for (const double time : times(read, write))
     task.measurements.push_back({"log", "copy", time});
-  task.predict = [&](const std::shared_ptr<const Overlay>& overlay) {
+  task.predict = [&](const OverlayPtr& overlay) {
     const auto disk = read_as<platforms::Disk>(
         resolve_preset(std::string("nvme-1.6tb"), platforms::kDiskKind, overlay));
     return times(disk.read.value(), disk.write.value());

@@ -67,9 +67,9 @@ public:
   {
     for (const PresetUse& use : experiment_.presets) {
       const Document& document = *use.value.document();
-      if (!document.overlay)
+      if (!use.value.overlay())
         continue;
-      for (const OverlayEntry& entry : document.overlay->entries)
+      for (const OverlayEntry& entry : use.value.overlay()->entries)
         if (entry.kind == use.kind && named_.count(entry.origin) == 0 &&
             origin_of(document, entry.pointer) == entry.origin) {
           named_.insert(entry.origin);
@@ -89,12 +89,12 @@ private:
 
   std::string source_for(const std::string& name)
   {
-    if (!preset_ || !preset_.document()->overlay)
+    if (!preset_ || !preset_.overlay())
       return source_;
     const std::size_t slash = name.rfind('/');
     const std::string origin =
         slash == std::string::npos ? "" : origin_of(*preset_.document(), name.substr(slash));
-    for (const OverlayEntry& entry : preset_.document()->overlay->entries)
+    for (const OverlayEntry& entry : preset_.overlay()->entries)
       if (!origin.empty() && entry.origin == origin) {
         named_.insert(origin);
         return text_of(entry);

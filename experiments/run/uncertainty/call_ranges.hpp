@@ -18,7 +18,7 @@ struct CallMachine {
   Value library;
 };
 /// The machine with such values laid over its presets. Throws ConfigError.
-using CallMachineWith = std::function<CallMachine(const std::shared_ptr<const Overlay>& overlay)>;
+using CallMachineWith = std::function<CallMachine(const OverlayPtr& overlay)>;
 
 struct CallRange {
   Range time;                           // s; low == high where nothing was exchanged
