@@ -29,6 +29,19 @@ class FlowNetwork {
 public:
   explicit FlowNetwork(std::size_t vertices) : graph_(vertices) {}
 
+  void add_both_ways(std::size_t a, std::size_t b, double capacity)
+  {
+    add(a, b, capacity);
+    add(b, a, capacity);
+  }
+
+  void add_joins(const NodeGraph& node)
+  {
+    for (const Join& join : node.joins())
+      add_both_ways(static_cast<std::size_t>(join.lower), static_cast<std::size_t>(join.upper),
+                    join.capacity.value());
+  }
+
   void add(std::size_t a, std::size_t b, double capacity)
   {
     const auto forward = boost::add_edge(a, b, graph_).first;
@@ -48,6 +61,25 @@ private:
   FlowGraph graph_;
 };
 
+// What a node's GPUs bring to the network that jobs train over: through its adapters, and through
+// the slots and switches on the way to them.
+double into_network(const PlatformSpec& spec)
+{
+  const NodeGraph node(spec);
+  const std::size_t source = node.parts().size();
+  const std::size_t sink = source + 1;
+  FlowNetwork network(sink + 1);
+  network.add_joins(node);
+  for (int gpu = 0; gpu < node.gpus(); ++gpu)
+    network.add(source, static_cast<std::size_t>(node.gpu(gpu)), kBoundless);
+  for (const auto& name : spec.networks.front().nics)
+    for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
+      if (spec.node.nics[i].name == name)
+        network.add(static_cast<std::size_t>(node.nic(static_cast<int>(i))), sink,
+                    spec.nics[i].rate.value());
+  return network.maximum(source, sink);
+}
+
 } // namespace
 
 BytesPerSecond node_bisection(const PlatformSpec& spec)
@@ -58,22 +90,16 @@ BytesPerSecond node_bisection(const PlatformSpec& spec)
   const std::size_t hub = parts; // the NVSwitch, if there is one
   const auto cut = [&](const auto& is_left) {
     FlowNetwork network(parts + 3);
-    const auto both_ways = [&](std::size_t a, std::size_t b, double capacity) {
-      network.add(a, b, capacity);
-      network.add(b, a, capacity);
-    };
-    for (const Join& join : graph.joins())
-      both_ways(static_cast<std::size_t>(join.lower), static_cast<std::size_t>(join.upper),
-                join.capacity.value());
+    network.add_joins(graph);
     for (unsigned a = 0; a < gpus; ++a) {
       const auto at = static_cast<std::size_t>(graph.gpu(static_cast<int>(a)));
       if (graph.nvswitch())
-        both_ways(at, hub, spec.gpu.nvlink_brick.value() * spec.gpu.nvlink_bricks);
+        network.add_both_ways(at, hub, spec.gpu.nvlink_brick.value() * spec.gpu.nvlink_bricks);
       else
         for (unsigned b = 0; b < a; ++b)
-          both_ways(at, static_cast<std::size_t>(graph.gpu(static_cast<int>(b))),
-                    spec.gpu.nvlink_brick.value() *
-                        graph.bricks(static_cast<int>(a), static_cast<int>(b)));
+          network.add_both_ways(at, static_cast<std::size_t>(graph.gpu(static_cast<int>(b))),
+                                spec.gpu.nvlink_brick.value() *
+                                    graph.bricks(static_cast<int>(a), static_cast<int>(b)));
       is_left(a) ? network.add(parts + 1, at, kBoundless) : network.add(at, parts + 2, kBoundless);
     }
     return network.maximum(parts + 1, parts + 2);
@@ -102,15 +128,11 @@ BytesPerSecond cluster_bisection(const PlatformSpec& spec, int nodes)
 {
   if (spec.networks.empty() || nodes < 2)
     return BytesPerSecond(0);
-  double adapters = 0;
-  for (const auto& name : spec.networks.front().nics)
-    for (std::size_t i = 0; i < spec.node.nics.size(); ++i)
-      if (spec.node.nics[i].name == name)
-        adapters += spec.nics[i].rate.value();
   const int half = nodes / 2; // of an odd number the smaller one
   const bool tiers =
       nodes * static_cast<int>(spec.networks.front().nics.size()) > spec.fabrics.front().ports;
-  return BytesPerSecond(half * adapters / (tiers ? spec.fabrics.front().oversubscription : 1.0));
+  return BytesPerSecond(half * into_network(spec) /
+                        (tiers ? spec.fabrics.front().oversubscription : 1.0));
 }
 
 } // namespace foretrain::platforms

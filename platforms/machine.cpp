@@ -202,28 +202,44 @@ BytesPerSecond Machine::rate_to(int gpu, int nic) const
   return least;
 }
 
+// Those that carry most for a GPU, of them the nearest.
+std::vector<int> Machine::local_nics(int gpu) const
+{
+  BytesPerSecond most{};
+  for (const int nic : network_.nics)
+    most = std::max(most, rate_to(gpu, nic));
+  std::vector<int> local;
+  const auto class_of = [&](int nic) { return graph_.classify(graph_.gpu(gpu), graph_.nic(nic)); };
+  for (const int nic : network_.nics) {
+    if (rate_to(gpu, nic) * kSameLink < most)
+      continue;
+    if (!local.empty() && class_of(nic) < class_of(local.front()))
+      local.clear();
+    if (local.empty() || class_of(nic) == class_of(local.front()))
+      local.push_back(nic);
+  }
+  return local;
+}
+
 void Machine::choose_nics()
 {
-  nic_of_.clear();
+  nics_of_.clear();
+  std::vector<int> sharing(spec_.node.nics.size(), 0); // GPUs to which an adapter is local
+  for (int gpu = 0; gpu < graph_.gpus(); ++gpu)
+    for (const int nic : local_nics(gpu))
+      ++sharing[static_cast<std::size_t>(nic)];
   std::vector<int> users(spec_.node.nics.size(), 0);
   for (int gpu = 0; gpu < graph_.gpus(); ++gpu) {
-    BytesPerSecond most{};
-    for (const int nic : network_.nics)
-      most = std::max(most, rate_to(gpu, nic));
-    int best = -1;
-    for (const int nic : network_.nics) {
-      if (rate_to(gpu, nic) * kSameLink < most)
-        continue;
-      const auto distance = [&](int n) {
-        return std::pair(graph_.classify(graph_.gpu(gpu), graph_.nic(n)),
-                         users[static_cast<std::size_t>(n)]);
-      };
-      if (best < 0 || distance(nic) < distance(best))
-        best = nic;
+    std::vector<int> local = local_nics(gpu);
+    std::ranges::stable_sort(local, {}, [&](int n) { return users[static_cast<std::size_t>(n)]; });
+    if (!local.empty()) {
+      const int gpus = sharing[static_cast<std::size_t>(local.front())];
+      local.resize((local.size() + static_cast<std::size_t>(gpus) - 1) /
+                   static_cast<std::size_t>(gpus));
     }
-    if (best >= 0)
-      ++users[static_cast<std::size_t>(best)];
-    nic_of_.push_back(best);
+    for (const int nic : local)
+      ++users[static_cast<std::size_t>(nic)];
+    nics_of_.push_back(std::move(local));
   }
 }
 

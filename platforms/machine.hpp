@@ -39,6 +39,9 @@ int nodes_per_leaf(const PlatformSpec& spec, std::size_t network, int nodes);
 /// Who moves bytes between GPUs: copy engines (cudaMemcpy) or kernels of a collective library.
 enum class Mover { copy_engine, collective };
 
+/// What is sent over several ways at once, as much over each of them.
+sim::Hop side_by_side(std::vector<sim::Hop> hops);
+
 class Machine {
 public:
   /// The engine must outlive it. Links of PCIe are `pcie_scale` times as fast as the platform
@@ -137,9 +140,15 @@ public:
   double socket_cap(double threads, double connections) const;
   /// The adapters of the training network, as indices into spec().node.nics.
   const std::vector<int>& training_nics() const { return network_.nics; }
-  /// The training adapter that carries most for a GPU, of those the nearest; among equals they take
-  /// turns (ncclTopoGetLocalNet).
-  int nic_of(int gpu) const { return nic_of_.at(static_cast<std::size_t>(gpu)); }
+  /// The training adapters that a GPU sends through: those that carry most for it, of them the
+  /// nearest; GPUs take turns at them, and where there are more of them than GPUs the channels of
+  /// each are spread over several (ncclTopoGetLocalNet). Empty without a network.
+  const std::vector<int>& nics_of(int gpu) const
+  {
+    return nics_of_.at(static_cast<std::size_t>(gpu));
+  }
+  /// The first of them; -1 without a network.
+  int nic_of(int gpu) const { return nics_of(gpu).empty() ? -1 : nics_of(gpu).front(); }
 
 private:
   // Core-seconds of a thread beside bytes of a connection: on cores that they share a thread gets
@@ -153,6 +162,8 @@ private:
   const Fabric& fabric() const { return spec_.fabrics[static_cast<std::size_t>(network_.index)]; }
   void choose_network();
   void choose_nics();
+  std::vector<int> local_nics(int gpu) const;
+  sim::Hop hop_between_nodes(GpuPlace a, GpuPlace b) const;
   BytesPerSecond rate_to(int gpu, int nic) const;
   void add_nvlinks(int node, NodeView& view) const;
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to) const;
@@ -186,7 +197,7 @@ private:
   std::vector<int> root_of_join_; // root port of a join that ends in a socket, or -1
   Network network_;               // that jobs train over
   Framing local_framing_;         // between workers on cores of one node
-  std::vector<int> nic_of_;
+  std::vector<std::vector<int>> nics_of_;
   std::vector<sim::ResourceId> core_sets_; // of the tenant, per node; empty: all cores
   int guest_ = 0;                          // the tenant's, where it has one
 };

@@ -246,17 +246,26 @@ connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
     };
     const bool nearest = channel == sim::Communicator::kNearest || ends->distinct.empty();
     const std::size_t c = nearest ? 0 : static_cast<std::size_t>(channel) % ends->distinct.size();
-    const auto end = [&](int rank, GpuPlace gpu) -> Machine::NetworkEnd {
-      const int nic = nearest ? ends->machine.nic_of(gpu.local) : node(rank).nics[c];
-      return {gpu, nic, node(rank).owners.of(nic)};
+    const auto between_nodes = [&] {
+      const auto end = [&](int rank, GpuPlace gpu, int nic) -> Machine::NetworkEnd {
+        return {gpu, nic, node(rank).owners.of(nic)};
+      };
+      if (!nearest)
+        return hop_between(ends->machine, ends->threads, end(from, a, node(from).nics[c]),
+                           end(to, b, node(to).nics[c]), ends->distinct[c].second,
+                           std::max(node(from).sharing[c], node(to).sharing[c]));
+      const std::vector<int>& out = ends->machine.nics_of(a.local);
+      const std::vector<int>& in = ends->machine.nics_of(b.local);
+      std::vector<sim::Hop> hops;
+      for (std::size_t i = 0; i < std::max(out.size(), in.size()); ++i)
+        hops.push_back(hop_between(ends->machine, ends->threads, end(from, a, out[i % out.size()]),
+                                   end(to, b, in[i % in.size()]), 1, 1));
+      return side_by_side(std::move(hops));
     };
-    sim::Hop hop =
-        &node(from) != &node(to)
-            ? hop_between(ends->machine, ends->threads, end(from, a), end(to, b),
-                          nearest ? 1 : ends->distinct[c].second,
-                          nearest ? 1 : std::max(node(from).sharing[c], node(to).sharing[c]))
-        : node(from).reach == PathReach::nvlink_relay ? ends->machine.relay_hop(a, b)
-                                                      : ends->machine.hop(a, b, Mover::collective);
+    sim::Hop hop = &node(from) != &node(to) ? between_nodes()
+                   : node(from).reach == PathReach::nvlink_relay
+                       ? ends->machine.relay_hop(a, b)
+                       : ends->machine.hop(a, b, Mover::collective);
     hop.from = from;
     hop.to = to;
     return hop;

@@ -84,7 +84,7 @@ std::string job_text(const Json& program)
     Sum& sum = sums[{op.at("phase").get<std::string>(), kind}];
     ++sum.count;
     sum.time_s += op.value("time_s", 0.0);
-    sum.size_byte += op.value("size_byte", 0.0);
+    sum.size_byte += op.value("calls", 1.0) * op.value("size_byte", 0.0);
   }
   int devices = 0;
   for (const Json& rank : program.at("ranks"))

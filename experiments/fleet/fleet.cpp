@@ -71,6 +71,9 @@ ClusterShape cluster_shape(const FleetSpec& spec, const Value& root)
   } else {
     at.fail("must have a platform, or gpus_per_node");
   }
+  if (const auto& power = spec.cluster.power; power && power->gpu_idle > power->gpu_busy)
+    at.at("power").fail_at("gpu_idle", fmt::format("is {:g} W, more than the {:g} W of gpu_busy",
+                                                   power->gpu_idle, power->gpu_busy));
   shape.nodes = spec.cluster.nodes + (spec.failures ? spec.failures->spares : 0);
   shape.nodes_per_switch = spec.cluster.nodes_per_switch.value_or(0);
   return shape;
@@ -144,6 +147,10 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
     if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty()) {
       fleet.files.push_back(beside(*document, "/jobs/leases"));
       fleet.leases = read_leases(fleet.files.back(), *trace, fleet.shape);
+    } else if (!jobs.leases.empty() &&
+               !std::filesystem::exists(beside(*document, "/jobs/leases"))) {
+      root.at("jobs").at("leases").fail("is no file: " +
+                                        beside(*document, "/jobs/leases").string());
     }
   }
   if (fleet.policy.backfill == Backfilling::recorded)

@@ -159,6 +159,9 @@ struct LemonSpec {
   double failures = 0.4;
 };
 
+/// Of 1,000 nodes in a day: each node fails once a minute and a half.
+inline constexpr double kMostFailures = 1e6;
+
 struct FailuresSpec {
   std::string trace;
   std::optional<double> per_1000_node_days;
@@ -356,9 +359,10 @@ void describe(V& v, FailuresSpec& s)
 {
   v.optional("trace", s.trace, "CSV with columns node, start_day, end_day, relative to this file");
   v.optional("per_1000_node_days", s.per_1000_node_days, "failures of 1,000 nodes in a day",
-             non_negative());
+             between(0, kMostFailures));
   v.optional("per_1000_switch_days", s.per_1000_switch_days,
-             "failures of 1,000 switches in a day: all nodes below one go down", non_negative());
+             "failures of 1,000 switches in a day: all nodes below one go down",
+             between(0, kMostFailures));
   v.optional("gpus", s.gpus, "failures of single GPUs");
   v.optional("storage", s.storage,
              "failures of the storage that all jobs share: jobs hang until it is back, and lose "

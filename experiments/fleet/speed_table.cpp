@@ -207,8 +207,8 @@ std::vector<std::string> SpeedTable::misfits() const
     if (needed > e.platform.gpu.memory)
       list.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}: such jobs "
                                  "would not run, and their speed is what more memory would allow",
-                                 kinds_[k].does.job.pointer(), to_text(needed), e.platform.gpu.name,
-                                 to_text(e.platform.gpu.memory)));
+                                 kinds_[k].does.job.pointer(), gigabytes_text(needed),
+                                 e.platform.gpu.name, gigabytes_text(e.platform.gpu.memory)));
   }
   return list;
 }

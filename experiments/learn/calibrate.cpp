@@ -48,7 +48,7 @@ constexpr LogKind kLogKinds[] = {
     {"nccl-tests", &calibration::is_nccl_tests, &teach_nccl_tests},
 };
 
-constexpr double kPoorFit = 0.15; // mean error of a fit that deserves a word
+constexpr double kPoorFit = 0.15; // error of a fit that deserves a word
 
 std::string digest_of(const std::string& text)
 {
@@ -190,6 +190,11 @@ Calibration calibrate(const std::vector<std::string>& paths, const CalibrateOpti
           "{}: the model follows these logs only within {:.0f} % on average: is it the right "
           "platform, network and library?",
           p.source, 100 * p.residuals->mean));
+  for (const FitCheck& check : setup.learning.checks)
+    if (check.missed > kPoorFit && check.objection.empty())
+      setup.notes.push_back(
+          check.source +
+          ": the profile misses the largest messages, in which rates show: " + check.largest);
   return {std::move(profile), std::move(setup.learning.checks), std::move(setup.notes)};
 }
 

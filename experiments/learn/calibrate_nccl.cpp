@@ -22,6 +22,8 @@ constexpr double kSpreadOfRuns = 0.05; // of repeated runs
 constexpr double kInterrupted =
     1.25; // hardly ever are two runs further apart than this: 3 sqrt(2) of those
 
+constexpr double kLarge = 1048576; // bytes from which on rates decide, not latencies
+
 struct NcclRun {
   std::string path;
   const NcclTest* test = nullptr;
@@ -132,6 +134,10 @@ NcclRun read_run(const calibration::NcclTestsLog& log, const std::string& collec
     task.measurements.push_back({place, fmt::format("{} of {} (s)", collective, to_text(row.size)),
                                  time_of(row, place, setup), kSpreadOfRuns});
   }
+  const auto& sizes = run.options.sizes;
+  if (const auto largest = std::max_element(sizes.begin(), sizes.end());
+      sizes.size() > 1 && *largest >= kLarge)
+    (task.measurements.end() - (sizes.end() - largest))->largest = true;
   return run;
 }
 

@@ -36,6 +36,7 @@ struct Observation {
   double value = 0;     // SI, positive
   double spread = 0.05; // relative standard deviation of repeated measurements
   bool part = false;    // of another one: tells parameters apart, is not what a fit is judged by
+  bool largest = false; // of a series: what it teaches of rates is judged by this one
 };
 
 struct FitTask {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr double kNoWorse = 5e-4;    // mean error of a profile over that of the presets, held back
 constexpr double kSeen = 1e-6;       // the same on what the fit has seen: rounding
-constexpr double kHopeless = 0.5;    // mean error beyond which a profile is of something else
+constexpr double kHopeless = 0.5;    // error beyond which a profile is of something else
 constexpr std::size_t kThird = 3;    // every third measurement is held back
 constexpr double kCorrelated = 0.05; // below, a correlation is not worth a line
 
@@ -73,6 +74,35 @@ std::vector<double> predicted_by(const FitBench& bench, const KnownFit& outcome)
   return bench.predict(outcome.knobs, values);
 }
 
+// What rates were learnt for: a fit that follows all but the largest has learnt something else.
+void judge_largest(FitCheck& check, const FitTask& task, const std::vector<double>& predicted)
+{
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const Observation& it = task.measurements[i];
+    const double missed = std::exp(std::abs(std::log(predicted[i] / it.value))) - 1;
+    if (!it.largest || missed <= check.missed)
+      continue;
+    check.missed = missed;
+    check.largest = fmt::format("{}: {}: {:.4g} measured, {:.4g} fitted", it.where, it.what,
+                                it.value, predicted[i]);
+  }
+}
+
+// Every third measurement is left out, in the order of the logs' names, however they were given.
+Seen all_but_a_third(const FitTask& task)
+{
+  std::multimap<std::string, std::size_t> by_log;
+  for (std::size_t i = 0; i < task.measurements.size(); ++i) {
+    const std::string& where = task.measurements[i].where;
+    by_log.emplace(where.substr(0, where.rfind(':')), i);
+  }
+  Seen seen(task.measurements.size());
+  std::size_t rank = 0;
+  for (const auto& [log, i] : by_log)
+    seen[i] = rank++ % kThird != 1;
+  return seen;
+}
+
 FitCheck compared(const FitTask& task, const FitBench& bench, const KnownFit& whole)
 {
   FitCheck check;
@@ -80,9 +110,7 @@ FitCheck compared(const FitTask& task, const FitBench& bench, const KnownFit& wh
   Seen seen(task.measurements.size(), false);
   KnownFit judged = whole;
   if (task.hold_back) {
-    Seen most(task.measurements.size());
-    for (std::size_t i = 0; i < most.size(); ++i)
-      most[i] = i % kThird != 1;
+    const Seen most = all_but_a_third(task);
     KnownFit outcome = fit_known(task, bench, most);
     if (outcome.knobs == whole.knobs) {
       check.held_back = std::any_of(most.begin(), most.end(), [](bool it) { return !it; });
@@ -96,6 +124,7 @@ FitCheck compared(const FitTask& task, const FitBench& bench, const KnownFit& wh
     check.measurements += !seen[i] && !task.measurements[i].part ? 1 : 0;
   check.presets = mean_error(task, seen, bench.predict({}, {}));
   check.profile = mean_error(task, seen, predicted_by(bench, judged));
+  judge_largest(check, task, predicted_by(bench, whole));
   check.objection = task.objection.empty() ? objection_to(check) : task.objection;
   return check;
 }
@@ -109,6 +138,8 @@ std::string objection_to(const FitCheck& check)
                   check.held_back ? " on measurements held back" : "", 100 * check.presets);
   if (check.profile > check.presets + (check.held_back ? kNoWorse : kSeen))
     return "no better than the presets: " + errors;
+  if (check.missed > kHopeless)
+    return "misses what rates show in: " + check.largest;
   return check.profile > kHopeless ? "follows the logs too badly: " + errors : "";
 }
 

@@ -16,6 +16,8 @@ struct FitCheck {
   bool held_back = false;
   double presets = 0; // mean relative error
   double profile = 0;
+  double missed = 0;       // factor by which the profile misses the largest of a series, less 1
+  std::string largest{};   // which that is, and by what
   std::string objection{}; // why it is not kept unasked; empty: it is
 };
 

@@ -88,9 +88,10 @@ std::string where_text(const Explanation& answer)
   std::vector<std::string> settings;
   for (const auto& [pointer, value] : answer.settings)
     settings.push_back(pointer + " " + clipped(value_text(value), 40));
-  return answer.experiment + (settings.empty() ? ""
-                                               : fmt::format(", point {} of {} ({})", answer.point,
-                                                             answer.points, joined(settings)));
+  return answer.experiment + (settings.empty()
+                                  ? ""
+                                  : fmt::format(", point {} of 0 to {} ({})", answer.point,
+                                                answer.points - 1, joined(settings)));
 }
 
 std::string speed_text(const ExplainedJob& job)

@@ -223,7 +223,8 @@ std::string memory_sentence(const ReportRow& row)
     return "";
   return fmt::format("It does not fit as it is: about {} of device memory are needed, there are "
                      "{}. The rate is what more memory would allow.",
-                     to_text(row.job->memory.needed), to_text(row.job->memory.available));
+                     gigabytes_text(row.job->memory.needed),
+                     gigabytes_text(row.job->memory.available));
 }
 
 // Those that would be faster if they fitted are missed otherwise.

@@ -208,7 +208,8 @@ Point make_point(const Document& base, const Settings& settings, ProfilesPtr pro
   return {settings, document, std::move(profiles)};
 }
 
-// Anchors were measured once: with the file's own values, whatever a sweep or --set tries.
+// Anchors were measured once: with the file's own values, whatever a sweep, --set or one who asks
+// what else there is tries.
 void tell_anchored(LoadedExperiment& experiment, const Point& plain)
 {
   const auto none_has_one = [](const ExperimentSpec& spec) {
@@ -334,8 +335,7 @@ LoadedExperiment load_experiment(const std::shared_ptr<Document>& document,
   experiment.spec = read_point(experiment.points.front());
   for (const std::size_t i : points_to_read(experiment))
     static_cast<void>(read_point(experiment.points[i]));
-  if (document->root.contains("sweep") || !overrides.empty())
-    tell_anchored(experiment, make_point(own, {}, laid, profiles));
+  tell_anchored(experiment, make_point(own, {}, laid, profiles));
   if (experiment.spec.name.empty())
     experiment.spec.name = default_name(*document, "experiment");
   return experiment;

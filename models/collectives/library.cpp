@@ -20,7 +20,7 @@ Library load_device_library(const Value& reference)
     reference.fail(fmt::format("is '{}', which adds through host memory: it serves data-parallel "
                                "training of networks",
                                library.name),
-                   "for calls among GPUs: nccl and its versions");
+                   "for calls among GPUs: nccl and its versions, rccl on those of AMD");
   return library;
 }
 

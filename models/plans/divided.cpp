@@ -333,6 +333,7 @@ private:
     if (made) {
       sim::WorkGroup group{
           fmt::format("{} of stage {}", sim::name_of(phase_of(which)), stage_), {stage_}, {}};
+      group.size = times_.ranks(which);
       if (sets_ && devices_) {
         group.devices = devices_->groups(which, stage_);
       } else if (sets_) {

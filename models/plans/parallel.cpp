@@ -69,7 +69,7 @@ Problem of_stages(const Transformer& t, const ParallelPlan& plan)
   if (rest < others || rest % (others * plan.virtual_stages) != 0)
     return {key,
             fmt::format("leaves {} of {} layers for {} stages{}, which must have equally many",
-                        rest, t.layers, others,
+                        std::max(0, rest), t.layers, others,
                         plan.virtual_stages > 1 ? fmt::format(" of {} pieces", plan.virtual_stages)
                                                 : ""),
             ""};

@@ -19,6 +19,7 @@ constexpr auto choices(PipelineSchedule)
                                                   {PipelineSchedule::one_f_one_b, "1f1b"},
                                                   {PipelineSchedule::interleaved, "interleaved"},
                                                   {PipelineSchedule::zero_bubble, "zero-bubble"},
+                                                  {PipelineSchedule::zero_bubble, "zb-h1"},
                                                   {PipelineSchedule::zb_v, "zb-v"},
                                                   {PipelineSchedule::dualpipe_v, "dualpipe-v"}});
 }

@@ -14,7 +14,7 @@ std::string unsupported(const PlanLimits& limits, const ParallelPlan& plan)
   if (plan.pipeline > 1 && limits.schedules.empty())
     return "pipeline stages";
   if (plan.pipeline > 1 && std::ranges::find(limits.schedules, schedule) == limits.schedules.end())
-    return fmt::format("the schedule {} (it has {})", schedule, joined(limits.schedules));
+    return fmt::format("schedule {} (it has {})", schedule, joined(limits.schedules));
   const auto lacks_zero = [&](const std::vector<int>& has, const char* where) -> std::string {
     if (std::ranges::find(has, plan.zero) != has.end())
       return "";

@@ -44,9 +44,9 @@ ProgramJob::ProgramJob(sim::Engine& engine, JobSchedule schedule,
                        std::shared_ptr<const WorkPlan> plan, std::unique_ptr<JobMachine> machine,
                        const ProgramSetup& setup)
     : Job(engine, std::move(schedule)), plan_(std::move(plan)), machine_(std::move(machine)),
-      order_(plan_->program), dates_(plan_->program, order_),
-      draws_(devices_of(plan_->program), plan_->step_variation, setup.speed_variation,
-             this->schedule().seed, setup.stream),
+      order_(plan_->program), dates_(plan_->program, order_), in_step_(setup.in_step),
+      draws_(in_step_ ? devices_of(plan_->program) : 1, plan_->step_variation,
+             setup.speed_variation, this->schedule().seed, setup.stream),
       slowest_(plan_->program.ranks.size(), 1.0), mean_speed_(slowest_)
 {
   const sim::Program& program = plan_->program;
@@ -132,7 +132,7 @@ void ProgramJob::draw()
     double sum = 0;
     const int devices = plan_->program.ranks[rank].stands_for;
     for (int i = 0; i < devices; ++i, ++device) {
-      const double factor = draws_.factor(device, step());
+      const double factor = draws_.factor(in_step_ ? device : 0, step());
       slowest = std::max(slowest, factor);
       sum += factor;
     }
@@ -291,14 +291,13 @@ std::vector<Job::Interval> ProgramJob::last_step() const
     const Seconds end = dates_.finished({i});
     const auto show = [&](int rank, const char* stream, Seconds from, int group = 0) {
       intervals.push_back({rank, moves(op) ? machine_->call(op) : program.name_of(op), stream, from,
-                           end, moves(op) ? Bytes(op.amount) : Bytes(0), group});
+                           end, moves(op) ? op.calls * Bytes(op.amount) : Bytes(0), group});
     };
     if (moves(op) && sim::of_group(op)) {
       // The kernel of a rank that is early runs until the others have come.
       const sim::WorkGroup& group = program.groups[static_cast<std::size_t>(op.group)];
       for (std::size_t r = 0; r < (group.ranks.size() <= kRanksDrawn ? group.ranks.size() : 1); ++r)
-        show(group.ranks[r], "communication", dates_.arrived({i}, group.ranks[r]),
-             group.devices.empty() ? 0 : static_cast<int>(group.devices.front().size()));
+        show(group.ranks[r], "communication", dates_.arrived({i}, group.ranks[r]), group.members());
     } else if (moves(op))
       show(op.rank, "communication", begin, 2);
     else if (op.kind == sim::WorkKind::fetch)

@@ -30,6 +30,7 @@ public:
 struct ProgramSetup {
   std::string stream = "job"; // of random numbers: a name must not change a result
   double speed_variation = 0; // between GPUs, as in models::paces
+  bool in_step = true;        // GPUs wait for each other; else each goes on by itself, as one alone
   bool keep_limits = false;   // of kernels, also where a GPU limits them by itself
 };
 
@@ -72,6 +73,7 @@ private:
   std::unique_ptr<sim::Executor> executor_; // none where steps are evaluated
   std::vector<Seconds> undisturbed_;        // of each operation, where steps are evaluated
   std::vector<sim::PathPtr> devices_;       // of each rank, to which evaluated kernels are charged
+  bool in_step_;                            // devices draw apart, and wait for each other
   StepDraws draws_;                         // of each device, those of a rank in a row
   std::vector<double> slowest_;             // of each rank's devices in the step
   std::vector<double> mean_speed_;          // mean of each rank's devices over the slowest

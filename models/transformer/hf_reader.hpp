@@ -41,7 +41,11 @@ public:
   }
   bool flag_or(const std::string& key, bool otherwise) const
   {
-    return has(key) && at_.json().at(key).is_boolean() ? at_.json().at(key).get<bool>() : otherwise;
+    if (!has(key) || at_.json().at(key).is_null())
+      return otherwise;
+    if (!at_.json().at(key).is_boolean())
+      at_.fail_at(key, "must be true or false, got " + at_.at(key).shown());
+    return at_.json().at(key).get<bool>();
   }
   /// Each a member of a list. Throws ConfigError where there is none.
   std::vector<Value> members(const std::string& key) const

@@ -150,10 +150,16 @@ std::string to_text(Bytes value)
   const double bytes = value.value();
   if (bytes >= kKi && std::fmod(bytes, kKi) == 0) {
     std::string text = scaled(bytes, binary);
-    if (text.find('.') == std::string::npos && text.find('e') == std::string::npos)
+    if (parse_measure(text)->si() == bytes && text.find('.') == std::string::npos &&
+        text.find('e') == std::string::npos)
       return text;
   }
   return scaled(bytes, decimal);
+}
+
+std::string gigabytes_text(Bytes value)
+{
+  return fmt::format("{:.4g} GB", value.value() / 1e9);
 }
 
 std::string to_text(BytesPerSecond value)

@@ -63,6 +63,8 @@ std::string to_text(const Measure& measure);
 /// Shortest text that reads well: 12.5 GB/s, 1.5 us, 64 MiB (exact powers of two only), 690/s.
 std::string to_text(Seconds value);
 std::string to_text(Bytes value);
+/// In GB whatever it is: for sizes that are compared.
+std::string gigabytes_text(Bytes value);
 std::string to_text(BytesPerSecond value);
 std::string to_text(FlopsPerSecond value);
 std::string to_text(Flops value);

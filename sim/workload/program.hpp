@@ -124,6 +124,10 @@ struct WorkGroup {
   std::vector<std::vector<int>> beside{}; // sets that exchange at the same time, and are not
                                           // waited for: those of other stages
   std::string algorithm = "auto";         // of its collectives
+  int size = 0;                           // members of a set, where devices are not listed
+
+  /// 0 where neither tells it.
+  int members() const { return devices.empty() ? size : static_cast<int>(devices.front().size()); }
 };
 
 /// What exchanges of one program do to each other where they use the same links at the same time.

@@ -1,11 +1,15 @@
 // Anchors are measurements of the file as it stands, through every door by which it is changed.
 #include "experiments/answers/compare.hpp"
+#include "experiments/answers/explain_swaps.hpp"
 #include "experiments/answers/plan.hpp"
 #include "experiments/answers/predict.hpp"
+#include "experiments/run/limits/pulled.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/spec/resolve.hpp"
+#include "sim/base/text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -60,6 +64,25 @@ TEST_CASE("another batch has the kernels of the one that was measured", "[anchor
       load(kAnchored, {R"(/sweep={"/jobs/0/batch_per_gpu": [16, 128]})"});
   CHECK_THAT(rate(sweep, 0), test::is(told));
   CHECK_THAT(rate(sweep, 1), test::is(rate(load(kAnchored))));
+}
+
+TEST_CASE("what explain would swap is off by the factor that the file has", "[anchor][long]")
+{
+  const Point point = load(kAnchored).points.front();
+  const ResolvedExperiment here = resolve(point);
+  const std::vector<double> base = throughputs_with(here, {}, 1, {});
+  const Json other = "tensorflow-2-xla-horovod";
+  const auto swaps = swapped(point, here, base, {}).front();
+  const auto swap = std::ranges::find_if(swaps, [&](const SwapGain& it) {
+    return it.pointer == "/jobs/0/framework" && it.to == other;
+  });
+  REQUIRE(swap != swaps.end());
+  const LoadedExperiment set = load(kAnchored, {"/jobs/0/framework=" + other.dump()});
+  const double rate = throughputs_with(resolve(set.points.front()), {}, 1, {}).front();
+  CHECK(swap->gain == Approx(rate / base.front() - 1).epsilon(1e-9));
+  CHECK(std::abs(swap->gain) > 0.05);
+  const auto& warnings = resolve(set.points.front()).jobs.front().warnings;
+  CHECK_THAT(joined(warnings), Contains("extrapolates") && Contains("Horovod"));
 }
 
 TEST_CASE("what an interval varies reaches the anchor's run, too", "[anchor]")

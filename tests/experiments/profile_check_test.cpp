@@ -181,6 +181,61 @@ TEST_CASE("What follows the logs it was fitted to no better than the presets is 
   CHECK_THAT(objection(0.8, 0.6, true), Contains("follows the logs too badly"));
 }
 
+TEST_CASE("What is held back does not depend on the order in which logs are named",
+          "[calibrate][long]")
+{
+  const LogFolder folder;
+  const auto machine =
+      truth({{"gpu", "v100-sxm2-16gb", "/nvlink_collective_efficiency", 0.6, "t"}});
+  std::mt19937 noise(5);
+  const auto log = [&](int gpus) {
+    return nccl_log("dgx1-v100", "nccl-2.4", gpus, machine, 1 << 28, 1, &noise);
+  };
+  const std::string one = folder.write("a.log", log(8));
+  const std::string other = folder.write("b.log", log(4));
+  const CalibrateOptions options{.platform = "dgx1-v100", .library = "nccl-2.4"};
+  const Calibration first = calibrate({one, other}, options);
+  const Calibration second = calibrate({other, one}, options);
+  REQUIRE(first.checks.size() == 1);
+  REQUIRE(second.checks.size() == 1);
+  CHECK(first.checks[0].held_back);
+  CHECK(first.checks[0].presets == Approx(second.checks[0].presets).epsilon(1e-9));
+  CHECK(first.checks[0].profile == Approx(second.checks[0].profile).epsilon(1e-3));
+}
+
+TEST_CASE("A fit that misses the largest messages is told of, and far off not kept",
+          "[calibrate][long]")
+{
+  const LogFolder folder;
+  const auto machine =
+      truth({{"gpu", "v100-sxm2-16gb", "/nvlink_collective_efficiency", 0.6, "t"}});
+  const std::string text = nccl_log("dgx1-v100", "nccl-2.4", 8, machine);
+  const CalibrateOptions options{.platform = "dgx1-v100", .library = "nccl-2.4"};
+  // The last row, of 256 MiB, takes so many times as long as the others say.
+  const auto taught = [&](double longer) {
+    const std::size_t row = text.rfind('\n', text.size() - 2) + 1;
+    std::istringstream last(text.substr(row));
+    std::string size, count, type, operation;
+    double time = 0;
+    double algorithm = 0;
+    double bus = 0;
+    last >> size >> count >> type >> operation >> time >> algorithm >> bus;
+    return calibrate(
+        {folder.write("nccl.log",
+                      text.substr(0, row) + fmt::format("{} {} {} {} {:.3f} {:.3f} {:.3f} 1e-07\n",
+                                                        size, count, type, operation, time * longer,
+                                                        algorithm / longer, bus / longer))},
+        options);
+  };
+  const auto said = [](const Calibration& of) { return joined(of.notes); };
+  CHECK_THAT(said(taught(1)), !Contains("largest"));
+  CHECK_THAT(said(taught(1.3)), Contains("misses the largest messages") && Contains("256 MiB"));
+  CHECK_FALSE(taught(1.3).withholds());
+  const Calibration far = taught(1.7);
+  CHECK(far.withholds());
+  CHECK_THAT(reason_of(far), Contains("misses what rates show in") && Contains("256 MiB"));
+}
+
 TEST_CASE("What a log of another GPU, or of noise, teaches is not kept without --force",
           "[calibrate][long]")
 {

@@ -343,6 +343,40 @@ TEST_CASE("GPUs take turns on adapters that are equally near", "[machine]")
   CHECK(machine.nic_of(2) != machine.nic_of(3));
 }
 
+TEST_CASE("a GPU that has several adapters to itself sends through all of them", "[machine]")
+{
+  const auto machine_with = [](sim::Engine& engine, const char* base, const std::string& nics) {
+    const auto spec = patched(base, R"({
+      "node": {"nics": [{"name": "a", "type": "connectx4-100gbe", "on": "socket0"},
+                        {"name": "b", "type": "connectx4-100gbe", "on": "socket0"},
+                        {"name": "c", "type": "ethernet-10g", "on": "socket0"}]},
+      "networks": [{"nics": )" + nics + R"(, "fabric": "ethernet-100g"}]})");
+    return Machine(engine, spec, stack_of("tcp"), 2);
+  };
+  sim::Engine engine;
+  const Machine two = machine_with(engine, "generic-1gpu", R"(["a", "b", "c"])");
+  CHECK(two.nics_of(0) == std::vector<int>{0, 1}); // not the slower one
+  CHECK(machine_with(engine, "generic-4gpu", R"(["a", "b"])").nics_of(3).size() == 1);
+
+  // Half of the bytes leave through each, and arrive so; the rest of the way takes all of them.
+  const Machine one = machine_with(engine, "generic-1gpu", R"(["a"])");
+  const auto sent = [&engine](const Machine& machine, const std::string& through) {
+    double weight = 0;
+    const sim::Hop hop = machine.hop({0, 0}, {1, 0}, Mover::collective);
+    for (const sim::Use& use : hop.uses)
+      if (engine.name({use.resource}) == through)
+        weight += use.weight;
+    return weight;
+  };
+  for (const char* way : {"node0/a/tx", "node1/a/rx", "node0/a/rx"})
+    CHECK_THAT(sent(two, way), test::is(sent(one, way) / 2));
+  CHECK_THAT(sent(two, "node0/b/tx"), test::is(sent(two, "node0/a/tx")));
+  CHECK(sent(one, "node0/a/tx") > 1);
+  CHECK_THAT(sent(two, "node0/gpu0/pcie/up"), test::is(sent(one, "node0/gpu0/pcie/up")));
+  CHECK(two.hop({0, 0}, {1, 0}, Mover::collective).cap ==
+        2 * one.hop({0, 0}, {1, 0}, Mover::collective).cap);
+}
+
 TEST_CASE("a GPU sends through the adapter that carries most for it, of those the nearest",
           "[machine]")
 {

@@ -158,6 +158,9 @@ TEST_CASE("bisections are the cuts they should be", "[platforms][closed-form]")
   CHECK(node_bisection(rack).value() >= nvlink);
   CHECK(node_bisection(rack).value() < 1.1 * nvlink);
   CHECK_THAT(cluster_bisection(spec, 8).value(), test::is(4 * 12.5e9));
+  PlatformSpec faster = spec; // than what joins its GPUs to the adapter, one x16
+  faster.nics[0].rate = BytesPerSecond(25e9);
+  CHECK_THAT(cluster_bisection(faster, 8).value(), test::is(4 * pcie));
 }
 
 TEST_CASE("exports hold every GPU and are well-formed enough to read back", "[platforms]")

@@ -130,6 +130,7 @@ private:
     job["kernel_time"] = kernel_time;
     auto document = std::make_shared<Document>(*point_.document);
     document->root["jobs"] = Json::array({std::move(job)});
+    document->overridden["/jobs/0"] = "the job that " + at_.pointer() + " was measured with";
     document->root.erase("better"); // it was measured on what there is
     if (document->root.contains("cluster") && document->root["cluster"].is_object())
       document->root["cluster"].erase("nodes");

@@ -184,6 +184,7 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
   models::ProgramSetup setup;
   setup.stream = fmt::format("job{}", job.chance);
   setup.speed_variation = experiment.platform.gpu.speed_variation;
+  setup.in_step = job.spec.mode != JobMode::inference;
   setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
   auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, options.fidelity,
                                                std::move(parts));

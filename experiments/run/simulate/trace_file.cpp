@@ -10,8 +10,6 @@ namespace foretrain::experiments {
 
 namespace {
 
-constexpr double kElement = 4; // bytes; sizes are told in elements of single precision
-
 int thread_of(const std::string& stream)
 {
   return stream == "compute" ? 0 : stream == "communication" ? 1 : 2;
@@ -46,14 +44,15 @@ void add_span(Json& events, const models::Job::Interval& it, int pid, Seconds or
   if (it.size.value() > 0) {
     const std::string name = collective_of(it.name);
     const int group = it.group > 0 ? it.group : ranks;
-    const double elements = it.size.value() / kElement;
+    const double bytes = it.size.value(); // told in bytes: exchanges have several precisions
+    const double in = name == "_allgather_base" ? bytes / group : bytes;
     args["Collective name"] = name;
     args["Process Group Description"] = job;
     args["Group size"] = group;
-    args["In msg nelems"] = name == "_allgather_base" ? elements / group : elements;
-    args["Out msg nelems"] = name == "_reduce_scatter_base" ? elements / group : elements;
-    args["dtype"] = "Float";
-    args["In msg bytes"] = it.size.value();
+    args["In msg nelems"] = in;
+    args["Out msg nelems"] = name == "_reduce_scatter_base" ? bytes / group : bytes;
+    args["dtype"] = "Byte";
+    args["In msg bytes"] = in;
   }
   if (it.size.value() > 0 || std::string(it.stream) == "compute")
     add_kernel(events, it.name, pid, stream, start, length, std::move(args));

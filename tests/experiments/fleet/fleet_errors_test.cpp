@@ -42,6 +42,21 @@ TEST_CASE("what is wrong with a job of a fleet is told where the fleet says it",
   refused(R"(, "tokens": "1T")", "/arrivals/mix/0/job/tokens stands beside the job");
 }
 
+TEST_CASE("what no cluster does is refused", "[fleet]")
+{
+  const auto refused = [](const std::string& cluster, const std::string& more,
+                          const std::string& why) {
+    CHECK_THROWS_WITH(load(R"({"cluster": {"gpus_per_node": 1, "nodes": 2)" + cluster +
+                           R"(}, "arrivals": {"per_hour": 1, "until": "2 h",
+                              "mix": [{"gpus": 1, "run_time": "1 h"}]})" +
+                           more + "}"),
+                      Catch::Contains(why));
+  };
+  refused(R"(, "power": {"gpu_busy": 100, "gpu_idle": 500})", "",
+          "/cluster/power/gpu_idle is 500 W, more than the 100 W of gpu_busy");
+  refused("", R"(, "failures": {"per_1000_node_days": 1e9})", "/failures/per_1000_node_days");
+}
+
 TEST_CASE("a spread without a law that has one is refused", "[fleet]")
 {
   const auto mix = [](const std::string& more) {

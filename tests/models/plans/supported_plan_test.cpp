@@ -52,7 +52,7 @@ TEST_CASE("what a framework lacks of a plan is named, with what it has", "[model
   CHECK(unsupported(limits, stages(1, 3)) == "ZeRO 3 (it has 1)");
   CHECK(unsupported(limits, stages(2)) == "");
   CHECK(unsupported(limits, stages(2, 0, PipelineSchedule::interleaved)) ==
-        "the schedule interleaved (it has 1f1b)");
+        "schedule interleaved (it has 1f1b)");
   CHECK(unsupported(limits, stages(1, 0, PipelineSchedule::interleaved)) == ""); // no stages
   limits.schedules.clear();
   CHECK(unsupported(limits, stages(2)) == "pipeline stages");

@@ -226,6 +226,13 @@ TEST_CASE("config.json of Hugging Face becomes the preset of the same model",
                                     "config.json"));
   auto document = parse_document(import_hf_config(config).dump(), "imported");
   CHECK(parameters(load_transformer(Value(document)).transformer).total() == 8'030'261'248);
+  CHECK_THROWS_WITH(
+      import_hf_config(Value(parse_document(
+          R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+              "num_attention_heads": 32, "num_hidden_layers": 32, "vocab_size": 128256,
+              "tie_word_embeddings": "yes"})",
+          "c.json"))),
+      Catch::Matchers::Contains("/tie_word_embeddings must be true or false, got \"yes\""));
   CHECK_THROWS_WITH(import_hf_config(Value(parse_document(R"({"model_type": "lama"})", "c.json"))),
                     Catch::Contains("llama"));
 }

@@ -4,6 +4,7 @@
 #include "sim/base/quantity_text.hpp"
 #include "tests/support/catch.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -40,11 +41,15 @@ public:
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-private:
-  void write(const std::string& name, const std::string& text) const
+  void write(const std::string& name, const std::string& text,
+             std::chrono::seconds ago = std::chrono::seconds(0)) const
   {
-    std::ofstream(root_ / "parts" / (name + ".json")) << text;
+    const std::filesystem::path path = root_ / "parts" / (name + ".json");
+    std::ofstream(path) << text;
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - ago);
   }
+
+private:
   std::filesystem::path root_ =
       std::filesystem::temp_directory_path() / ("foretrain-parts-" + std::to_string(getpid()));
 };
@@ -123,6 +128,32 @@ TEST_CASE("what extends a preset inherits its overlay, unless it says otherwise"
   CHECK(origin_of(*derived.document(), "/rate") == "profile a");
   CHECK(origin_of(*derived.document(), "/share").empty());
   CHECK_THAT(derived.at("rate").where(), Contains("base.json (profile a)"));
+}
+
+TEST_CASE("presets that nothing is laid over are put together once, until one of them changes",
+          "[overlay]")
+{
+  using namespace std::chrono_literals;
+  const Parts parts;
+  parts.write("old", R"({ "rate": "1 GB/s", "share": 0.5 })", 60s);
+  parts.write("above", R"({ "extends": "old", "share": 0.9 })", 60s);
+  const auto rate = [](const Value& part) { return part.json().at("rate").get<std::string>(); };
+  const Value first = resolve_preset("above", kPart);
+  CHECK(rate(first) == "1 GB/s");
+  CHECK(resolve_preset("above", kPart).document() == first.document());
+
+  // Another overlay leaves them as they are, and is the value's; one of theirs is for its own.
+  const OverlayPtr other = overlay({{"part", "derived", "/rate", "2 GB/s", "t"}});
+  const OverlayPtr own = overlay({{"part", "old", "/rate", "3 GB/s", "t"}});
+  CHECK(resolve_preset("above", kPart, other).document() == first.document());
+  CHECK(resolve_preset("above", kPart, other).at("rate").overlay() == other);
+  CHECK(rate(resolve_preset("above", kPart, own)) == "3 GB/s");
+  CHECK(rate(resolve_preset("above", kPart)) == "1 GB/s");
+
+  parts.write("old", R"({ "rate": "4 GB/s", "share": 0.5 })", 59s);
+  CHECK(rate(resolve_preset("above", kPart, own)) == "3 GB/s"); // kept by nobody
+  CHECK(rate(resolve_preset("above", kPart)) == "4 GB/s");
+  CHECK(rate(first) == "1 GB/s");
 }
 
 TEST_CASE("of two entries for one value the later one holds; * is every preset", "[overlay]")

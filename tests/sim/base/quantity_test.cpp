@@ -93,6 +93,8 @@ TEST_CASE("what is printed of a quantity is read as the same", "[quantity][prope
   CHECK(to_text(Bytes(3 * 1024.0)) == "3 KiB");
   CHECK(to_text(Bytes(3 * 1024.0 * 1024)) == "3 MiB");
   CHECK(to_text(Bytes(3 * 1024.0 * 1024 * 1024)) == "3 GiB");
+  CHECK(to_text(Bytes(108484530176.0)) == "108.5 GB"); // whole KiB, no whole GiB
+  CHECK(gigabytes_text(Bytes(80 * 1024.0 * 1024 * 1024)) == "85.9 GB");
   CHECK(to_text(Bytes(1000)) == "1 kB");
 }
 
