@@ -81,7 +81,7 @@ TEST_CASE("what explain would swap is off by the factor that the file has", "[an
   const double rate = throughputs_with(resolve(set.points.front()), {}, 1, {}).front();
   CHECK(swap->gain == Approx(rate / base.front() - 1).epsilon(1e-9));
   CHECK(std::abs(swap->gain) > 0.05);
-  const auto& warnings = resolve(set.points.front()).jobs.front().warnings;
+  const auto warnings = resolve(set.points.front()).jobs.front().warnings;
   CHECK_THAT(joined(warnings), Contains("extrapolates") && Contains("Horovod"));
 }
 
