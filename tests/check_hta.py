@@ -154,11 +154,11 @@ def check_large(foretrain, folder, problems):
                         f"{exposed * 1e3:.3f} ms told")
 
 
-    # Two calls of a gathered activation are one event, of two ranks wherever so many stand for others.
+    # The eight gathered activations of a piece of four layers are one event, of two ranks whatever ranks stand for.
     exchanges = [event["args"] for event in events if event.get("cat") == "kernel" and "Collective name" in event["args"]]
     gathered = {args["Out msg nelems"] for args in exchanges if args["Collective name"] == "_allgather_base"}
     activation = 8192 * 4096 * 2
-    if {args["Group size"] for args in exchanges} != {2} or not gathered or any(size % activation for size in gathered) or 2 * activation not in gathered:
+    if {args["Group size"] for args in exchanges} != {2} or not gathered or any(size % activation for size in gathered) or 8 * activation not in gathered:
         problems.append(f"large model: exchanges are {[(a['Collective name'], a['Group size'], a['Out msg nelems']) for a in exchanges[:6]]}")
 
 

@@ -130,7 +130,7 @@ class Parallel(Builder):
     context_heads: int | None = None
     pipeline: int | None = None
     virtual_stages: int | None = None
-    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-v", "dualpipe-v"] | None = None
+    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-h1", "zb-v", "dualpipe-v"] | None = None
     first_stage_layers: int | None = None
     last_stage_layers: int | None = None
     stage_layers: Sequence[int] | None = None

@@ -231,7 +231,7 @@ class Pipeline(Record):
 
     stages: int
     virtual_stages: int
-    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-v", "dualpipe-v"]
+    schedule: Literal["gpipe", "1f1b", "interleaved", "zero-bubble", "zb-h1", "zb-v", "dualpipe-v"]
     micro_batches: int
     blocking: bool
     pieces: tuple[Piece, ...]
