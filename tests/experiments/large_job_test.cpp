@@ -220,7 +220,7 @@ TEST_CASE("what is offloaded and does not fit into main memory is told", "[large
   };
   // 405 billion x 18 bytes on a node of 2 TB.
   CHECK_THAT(warnings("1").front(),
-             Catch::Contains("needs 6804 GiB") && Catch::Contains("of main memory on each node"));
+             Catch::Contains("needs 7.306 TB") && Catch::Contains("of main memory on each node"));
   for (const std::string& one : warnings("0.1"))
     CHECK_THAT(one, !Catch::Contains("main memory"));
 }

@@ -46,9 +46,15 @@ Measured measured(const Point& point, const ResolvedJob& job)
   if (!job.spec.anchor)
     return Measured::not_at_all;
   const Json& now = point.document->root;
-  const Json& then = point.anchored ? point.anchored->root : now;
-  const Json& own = now.at("jobs").at(job.number);
-  const Json& other = then.at("jobs").at(job.number);
+  const DocumentPtr measured_in = measured_with(point, job.number).document;
+  const Json& then = measured_in->root;
+  const auto without_factor = [&](const Json& root) { // that the anchor's run has found
+    Json of_job = root.at("jobs").at(job.number);
+    of_job.erase("kernel_time");
+    return of_job;
+  };
+  const Json own = without_factor(now);
+  const Json other = without_factor(then);
   if (now.at("cluster").at("platform") != then.at("cluster").at("platform") ||
       without_scale(own) != without_scale(other))
     return Measured::elsewhere;
