@@ -193,56 +193,6 @@ void Machine::choose_network()
     local_framing_ = *local;
 }
 
-// What an adapter carries for a GPU: the least of its rate and the way between them.
-BytesPerSecond Machine::rate_to(int gpu, int nic) const
-{
-  BytesPerSecond least = spec_.nics[static_cast<std::size_t>(nic)].rate;
-  for (const Leg& leg : graph_.route(graph_.gpu(gpu), graph_.nic(nic)))
-    least = std::min(least, graph_.joins()[static_cast<std::size_t>(leg.join)].capacity);
-  return least;
-}
-
-// Those that carry most for a GPU, of them the nearest.
-std::vector<int> Machine::local_nics(int gpu) const
-{
-  BytesPerSecond most{};
-  for (const int nic : network_.nics)
-    most = std::max(most, rate_to(gpu, nic));
-  std::vector<int> local;
-  const auto class_of = [&](int nic) { return graph_.classify(graph_.gpu(gpu), graph_.nic(nic)); };
-  for (const int nic : network_.nics) {
-    if (rate_to(gpu, nic) * kSameLink < most)
-      continue;
-    if (!local.empty() && class_of(nic) < class_of(local.front()))
-      local.clear();
-    if (local.empty() || class_of(nic) == class_of(local.front()))
-      local.push_back(nic);
-  }
-  return local;
-}
-
-void Machine::choose_nics()
-{
-  nics_of_.clear();
-  std::vector<int> sharing(spec_.node.nics.size(), 0); // GPUs to which an adapter is local
-  for (int gpu = 0; gpu < graph_.gpus(); ++gpu)
-    for (const int nic : local_nics(gpu))
-      ++sharing[static_cast<std::size_t>(nic)];
-  std::vector<int> users(spec_.node.nics.size(), 0);
-  for (int gpu = 0; gpu < graph_.gpus(); ++gpu) {
-    std::vector<int> local = local_nics(gpu);
-    std::ranges::stable_sort(local, {}, [&](int n) { return users[static_cast<std::size_t>(n)]; });
-    if (!local.empty()) {
-      const int gpus = sharing[static_cast<std::size_t>(local.front())];
-      local.resize((local.size() + static_cast<std::size_t>(gpus) - 1) /
-                   static_cast<std::size_t>(gpus));
-    }
-    for (const int nic : local)
-      ++users[static_cast<std::size_t>(nic)];
-    nics_of_.push_back(std::move(local));
-  }
-}
-
 void Machine::list_node()
 {
   using enum sim::ResourceKind;

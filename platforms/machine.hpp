@@ -39,9 +39,6 @@ int nodes_per_leaf(const PlatformSpec& spec, std::size_t network, int nodes);
 /// Who moves bytes between GPUs: copy engines (cudaMemcpy) or kernels of a collective library.
 enum class Mover { copy_engine, collective };
 
-/// What is sent over several ways at once, as much over each of them.
-sim::Hop side_by_side(std::vector<sim::Hop> hops);
-
 class Machine {
 public:
   /// The engine must outlive it. Links of PCIe are `pcie_scale` times as fast as the platform
@@ -147,6 +144,10 @@ public:
   {
     return nics_of_.at(static_cast<std::size_t>(gpu));
   }
+  /// What is sent between GPUs of two nodes over all adapters of both, as much over each; a hop
+  /// over one of them each, by number.
+  using HopOver = std::function<sim::Hop(int from, int to)>;
+  sim::Hop over_adapters(GpuPlace a, GpuPlace b, const HopOver& hop_over) const;
   /// The first of them; -1 without a network.
   int nic_of(int gpu) const { return nics_of(gpu).empty() ? -1 : nics_of(gpu).front(); }
 
@@ -163,7 +164,6 @@ private:
   void choose_network();
   void choose_nics();
   std::vector<int> local_nics(int gpu) const;
-  sim::Hop hop_between_nodes(GpuPlace a, GpuPlace b) const;
   BytesPerSecond rate_to(int gpu, int nic) const;
   void add_nvlinks(int node, NodeView& view) const;
   void add_route(std::vector<sim::Use>& uses, int node, int from, int to) const;

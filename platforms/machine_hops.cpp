@@ -6,41 +6,14 @@
 
 namespace foretrain::platforms {
 
-sim::Hop side_by_side(std::vector<sim::Hop> hops)
-{
-  sim::Hop whole = std::move(hops.front());
-  for (std::size_t i = 1; i < hops.size(); ++i) {
-    whole.uses.insert(whole.uses.end(), hops[i].uses.begin(), hops[i].uses.end());
-    whole.latency = std::max(whole.latency, hops[i].latency);
-    if (whole.cap != sim::MaxMin::kNoCap)
-      whole.cap += hops[i].cap;
-  }
-  for (sim::Use& use : whole.uses)
-    use.weight /= static_cast<double>(hops.size());
-  return whole;
-}
-
-// Through all adapters that the two ends send through.
-sim::Hop Machine::hop_between_nodes(GpuPlace a, GpuPlace b) const
-{
-  const std::vector<int>& from = nics_of(a.local);
-  const std::vector<int>& to = nics_of(b.local);
-  if (from.empty())
-    throw std::logic_error("a hop between nodes without a network");
-  std::vector<sim::Hop> hops;
-  for (std::size_t i = 0; i < std::max(from.size(), to.size()); ++i)
-    hops.push_back(network_hop({a, from[i % from.size()]}, {b, to[i % to.size()]}));
-  return side_by_side(std::move(hops));
-}
-
 sim::Hop Machine::hop(GpuPlace a, GpuPlace b, Mover mover) const
 {
   sim::Hop hop;
   if (a.node != b.node)
-    return hop_between_nodes(a, b);
+    return over_adapters(a, b, [&](int from, int to) { return network_hop({a, from}, {b, to}); });
   const bool apart = stack_.host.container_per_gpu && mover == Mover::collective;
   if (apart && networked() && stack_.transport.protocol == NetworkProtocol::rdma)
-    return hop_between_nodes(a, b);
+    return over_adapters(a, b, [&](int from, int to) { return network_hop({a, from}, {b, to}); });
   if (apart)
     return hop_between_pods(a, b);
   if (spec_.gpu.on_host())

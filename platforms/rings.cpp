@@ -254,13 +254,9 @@ connector(const RankLayout& job, const std::vector<GpuPlace>& ranks,
         return hop_between(ends->machine, ends->threads, end(from, a, node(from).nics[c]),
                            end(to, b, node(to).nics[c]), ends->distinct[c].second,
                            std::max(node(from).sharing[c], node(to).sharing[c]));
-      const std::vector<int>& out = ends->machine.nics_of(a.local);
-      const std::vector<int>& in = ends->machine.nics_of(b.local);
-      std::vector<sim::Hop> hops;
-      for (std::size_t i = 0; i < std::max(out.size(), in.size()); ++i)
-        hops.push_back(hop_between(ends->machine, ends->threads, end(from, a, out[i % out.size()]),
-                                   end(to, b, in[i % in.size()]), 1, 1));
-      return side_by_side(std::move(hops));
+      return ends->machine.over_adapters(a, b, [&](int out, int in) {
+        return hop_between(ends->machine, ends->threads, end(from, a, out), end(to, b, in), 1, 1);
+      });
     };
     sim::Hop hop = &node(from) != &node(to) ? between_nodes()
                    : node(from).reach == PathReach::nvlink_relay

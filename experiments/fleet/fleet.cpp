@@ -87,6 +87,18 @@ std::optional<double> price_of(const FleetClusterSpec& cluster)
   return price_per_gpu_hour(cluster.price_per_gpu_hour, cluster.platform, platform);
 }
 
+// Only the recorded policy reads them, but a file that is not there is a mistake under any.
+void use_leases(LoadedFleet& fleet, const JobTrace& trace, const std::filesystem::path& path,
+                const Value& root)
+{
+  if (!std::filesystem::exists(path))
+    root.at("jobs").at("leases").fail("is no file: " + path.string());
+  if (fleet.policy.backfill != Backfilling::recorded)
+    return;
+  fleet.files.push_back(path);
+  fleet.leases = read_leases(path, trace, fleet.shape);
+}
+
 // Leases alone say who runs and who stops.
 void check_recorded(const LoadedFleet& fleet, const Value& root)
 {
@@ -144,14 +156,8 @@ LoadedFleet read_fleet(const std::shared_ptr<Document>& document, FleetTraces& k
       trace = std::make_shared<const JobTrace>(read_job_trace(path, jobs.kind, jobs.take));
     fleet.trace = trace;
     fleet.files.push_back(path);
-    if (fleet.policy.backfill == Backfilling::recorded && !jobs.leases.empty()) {
-      fleet.files.push_back(beside(*document, "/jobs/leases"));
-      fleet.leases = read_leases(fleet.files.back(), *trace, fleet.shape);
-    } else if (!jobs.leases.empty() &&
-               !std::filesystem::exists(beside(*document, "/jobs/leases"))) {
-      root.at("jobs").at("leases").fail("is no file: " +
-                                        beside(*document, "/jobs/leases").string());
-    }
+    if (!jobs.leases.empty())
+      use_leases(fleet, *trace, beside(*document, "/jobs/leases"), root);
   }
   if (fleet.policy.backfill == Backfilling::recorded)
     check_recorded(fleet, root);

@@ -205,10 +205,8 @@ std::vector<std::string> SpeedTable::misfits() const
     const ResolvedExperiment e = resolve(alone(job_json(k), k));
     const Bytes needed = device_memory(e.jobs.front());
     if (needed > e.platform.gpu.memory)
-      list.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}: such jobs "
-                                 "would not run, and their speed is what more memory would allow",
-                                 kinds_[k].does.job.pointer(), gigabytes_text(needed),
-                                 e.platform.gpu.name, gigabytes_text(e.platform.gpu.memory)));
+      list.push_back(kinds_[k].does.job.pointer() + ": " + memory_text(needed, e.platform.gpu) +
+                     ": such jobs would not run, and their speed is what more memory would allow");
   }
   return list;
 }

@@ -28,7 +28,6 @@ struct LogText {
 
 /// The presets that logs were measured on, and what has been learnt about them.
 struct Setup {
-
   CalibrateOptions options;
   Learning learning;
   std::vector<std::string> notes;

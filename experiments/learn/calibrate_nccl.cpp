@@ -21,7 +21,6 @@ namespace {
 constexpr double kSpreadOfRuns = 0.05; // of repeated runs
 constexpr double kInterrupted =
     1.25; // hardly ever are two runs further apart than this: 3 sqrt(2) of those
-
 constexpr double kLarge = 1048576; // bytes from which on rates decide, not latencies
 
 struct NcclRun {

@@ -167,9 +167,7 @@ void check_memory(ResolvedJob& job, const platforms::Gpu& gpu)
 {
   const Bytes needed = device_memory(job);
   if (needed > gpu.memory)
-    job.warnings.push_back(fmt::format("{}: about {} of device memory are needed, a {} has {}",
-                                       job.spec.name, gigabytes_text(needed), gpu.name,
-                                       gigabytes_text(gpu.memory)));
+    job.warnings.push_back(job.spec.name + ": " + memory_text(needed, gpu));
 }
 
 // What follows the model's times, whatever they came from.

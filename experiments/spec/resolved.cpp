@@ -1,8 +1,12 @@
 #include "experiments/spec/resolved.hpp"
 
+#include "sim/base/quantity_text.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace foretrain::experiments {
 
@@ -50,6 +54,12 @@ Bytes device_memory(const ResolvedJob& job)
   return job.spec.mode == JobMode::inference
              ? models::inference_memory(job.network, batch, job.device)
              : models::training_memory(job.network, batch, job.device);
+}
+
+std::string memory_text(Bytes needed, const platforms::Gpu& gpu)
+{
+  return fmt::format("about {} of device memory are needed, a {} has {}", gigabytes_text(needed),
+                     gpu.name, gigabytes_text(gpu.memory));
 }
 
 Bytes memory_left_to(const ResolvedExperiment& experiment, std::size_t job)

@@ -39,6 +39,8 @@ struct ResolvedJob {
 
 /// Device memory that one GPU of the job needs.
 Bytes device_memory(const ResolvedJob& job);
+/// "about 108.5 GB of device memory are needed, a V100-SXM2-16GB has 16 GB".
+std::string memory_text(Bytes needed, const platforms::Gpu& gpu);
 /// Bytes of a checkpoint of the job, by all its GPUs together: what is trained, once, with the
 /// optimizer's state; of networks in single precision. None where the job is given as a program.
 std::optional<Bytes> checkpoint_bytes(const ResolvedJob& job);

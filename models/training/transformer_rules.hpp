@@ -199,13 +199,14 @@ inline TransformerRules in_effect(TransformerRules rules, bool bf16)
 template <class V>
 void describe_overlaps(V& v, TransformerRules& s)
 {
-  v.optional("overlap_gradients", s.overlap_gradients,
-             "gradients travel during the last backward pass; with zero 3 they always do");
+  v.optional(
+      "overlap_gradients", s.overlap_gradients,
+      "gradients travel during the last backward pass; with zero 3 launch_blocking alone decides");
   v.optional("stages_overlap_gradients", s.stages_overlap_gradients,
              "with overlap_gradients: in a pipeline too; else after its last backward pass");
   v.optional("overlap_parameters", s.overlap_parameters,
              "parameters that are shared out travel during the first forward pass; with zero 3 "
-             "they always do");
+             "launch_blocking alone decides");
   v.optional("overlap_tensor", s.overlap_tensor,
              "tensor-parallel exchanges ride beside their products");
   v.optional("overlap_pipeline", s.overlap_pipeline, "stages do not wait for their transfers");

@@ -46,6 +46,7 @@ public:
   double next_date();
   /// The clock has reached `date`: collects everything that is due.
   void advance(double date);
+  bool has_ready() const { return !ready_.empty(); }
   /// Runs the callbacks of what was collected.
   void flush();
   /// The same, and with all that they make due at once: a date is one step of the main loop.

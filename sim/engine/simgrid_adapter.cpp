@@ -56,10 +56,10 @@ public:
     const double reached = now - origin;
     const bool as_asked = asked_ >= 0 && std::abs(reached - asked_) <= 1e-12 * std::max(1.0, now);
     current->advance(as_asked ? asked_ : std::max(reached, current->now));
-    if (current->native())
-      flush_soon(now);
-    else
+    if (!current->native())
       current->run_date();
+    else if (current->has_ready())
+      flush_soon(now);
   }
 
 private:
