@@ -1,9 +1,8 @@
-// The forms in which people keep what nccl-tests printed: as it came, behind srun's or mpirun's
-// labels, pasted into Markdown, several programs one after the other.
+// The forms in which people keep what nccl-tests printed: as it came, pasted into Markdown, several
+// programs one after the other.
 #include "calibration/nccl_tests_log.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace foretrain::calibration {
 
@@ -27,35 +26,16 @@ std::size_t skip_blanks(const std::string& line, std::size_t at)
   return at;
 }
 
-// Where the text begins behind "  3: ", the label of srun -l; 0 without one.
-std::size_t behind_task_label(const std::string& line)
-{
-  const std::size_t first = skip_blanks(line, 0);
-  std::size_t at = first;
-  while (at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])) != 0)
-    ++at;
-  if (at == first || at >= line.size() || line[at] != ':' ||
-      (at + 1 < line.size() && line[at + 1] != ' '))
-    return 0;
-  return at + 1;
-}
-
 bool holds_columns(const std::string& line)
 {
   return line.find("algbw") != std::string::npos && line.find("busbw") != std::string::npos &&
          line.find("count") != std::string::npos;
 }
 
-// Labels of srun are taken off where the header carries one; Markdown's quotes, tables and fences
-// always are.
+// Takes off Markdown's quotes, tables and fences.
 void clean(std::vector<std::string>& lines)
 {
-  const bool labelled = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
-    return holds_columns(line) && behind_task_label(line) > 0;
-  });
   for (std::string& line : lines) {
-    if (labelled)
-      line.erase(0, behind_task_label(line));
     std::size_t at = skip_blanks(line, 0);
     while (at < line.size() && line[at] == '>')
       at = skip_blanks(line, at + 1);

@@ -69,7 +69,7 @@ bool is_nccl_tests(const std::string& text);
 NcclTestsLog read_nccl_tests(const std::string& text, const std::string& name);
 NcclTestsLog read_nccl_tests_file(const std::string& path);
 
-/// Every program in a text that may hold several, with labels of srun or in Markdown taken off.
+/// Every program in a text that may hold several, with Markdown taken off.
 /// Throws ConfigError with file and line.
 std::vector<NcclTestsLog> read_nccl_tests_all(const std::string& text, const std::string& name);
 std::vector<NcclTestsLog> read_nccl_tests_files(const std::string& path);

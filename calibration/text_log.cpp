@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace foretrain::calibration {
@@ -32,13 +33,54 @@ std::string without_colours(std::string_view line)
   return out;
 }
 
-// mpirun --tag-output puts "[job,rank]<stdout>:" before every line.
+std::string_view behind(std::string_view line, std::size_t end)
+{
+  const std::size_t next = line.find_first_not_of(' ', end);
+  return next == std::string_view::npos ? std::string_view{} : line.substr(next);
+}
+
+// What launchers put before every line: mpirun --tag-output "[job,rank]<stdout>:", kubectl logs
+// --timestamps "2026-01-31T12:00:00.5Z ", --prefix "[pod/name/container] ", srun --label "12: ".
 std::string_view without_tag(std::string_view line)
 {
+  constexpr std::string_view kDate = "dddd-dd-ddTdd:dd:dd";
+  const auto like = [](char c, char form) { return form == 'd' ? is_digit(c) : c == form; };
+  if (line.size() > kDate.size() && std::equal(kDate.begin(), kDate.end(), line.begin(),
+                                               [&](char form, char c) { return like(c, form); }))
+    line = behind(line, std::min(line.find(' '), line.size()));
+  if (line.starts_with("[pod/"))
+    line = behind(line, std::min(line.find(' '), line.size()));
   const std::size_t end = line.find("<stdout>:");
-  if (line.empty() || line[0] != '[' || end == std::string_view::npos || end > 40)
-    return line;
-  return line.substr(end + 9);
+  if (!line.empty() && line[0] == '[' && end != std::string_view::npos && end <= 80)
+    return line.substr(end + 9);
+  const std::size_t number = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t colon = std::min(line.find_first_not_of("0123456789", number), line.size());
+  return colon > number && line.substr(colon).starts_with(": ") ? line.substr(colon + 2) : line;
+}
+
+// pdsh, clush and pods' loggers: the host's name and a colon, before most lines.
+std::string hosts_tag(const std::vector<LogLine>& lines)
+{
+  std::map<std::string, std::size_t> counts;
+  std::size_t written = 0;
+  for (const LogLine& line : lines)
+    if (!line.words.empty()) {
+      ++written;
+      if (const std::string& word = line.words.front(); word.size() > 1 && word.back() == ':')
+        ++counts[word];
+    }
+  for (const auto& [word, count] : counts)
+    if (2 * count > written && count > 2)
+      return word;
+  return "";
+}
+
+void drop_tag(LogLine& line, const std::string& tag)
+{
+  if (line.words.empty() || line.words.front() != tag)
+    return;
+  line.text = behind(line.text, line.text.find(tag) + tag.size());
+  line.words.erase(line.words.begin());
 }
 
 } // namespace
@@ -71,6 +113,9 @@ std::vector<LogLine> log_lines(const std::string& text, const std::string& name)
     lines.push_back(std::move(line));
     start = end + 1;
   }
+  if (const std::string tag = hosts_tag(lines); !tag.empty())
+    for (LogLine& line : lines)
+      drop_tag(line, tag);
   return lines;
 }
 

@@ -12,7 +12,7 @@ inline constexpr std::size_t kLogBytes = std::size_t{64} << 20;
 
 struct LogLine {
   int number = 0;   // from 1
-  std::string text; // without colours, carriage returns and mpirun's "[1,0]<stdout>:"
+  std::string text; // without colours, carriage returns and launchers' labels: "[1,0]<stdout>:"
   std::vector<std::string> words;
 };
 

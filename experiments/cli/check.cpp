@@ -21,9 +21,8 @@ namespace {
 using namespace experiments;
 
 struct CheckArguments {
-  ExperimentArguments run; // file and format are not used
+  ExperimentArguments run; // the file is not used
   std::vector<std::string> paths;
-  std::string format = "table";
   std::string junit;
   std::string baseline;
   bool update = false;
@@ -95,11 +94,11 @@ int run_check(CheckArguments a)
   const Json summary = check_json(files);
   if (!a.junit.empty())
     write_file(a.junit, check_junit(files));
-  if (a.format == "json")
+  if (a.run.format == "json")
     std::cout << summary.dump(2) << "\n";
-  else if (a.format == "tap")
+  else if (a.run.format == "tap")
     std::cout << check_tap(files);
-  else if (a.format == "github")
+  else if (a.run.format == "github")
     std::cout << check_github(files);
   else
     std::cout << check_table(files, {110, isatty(STDOUT_FILENO) == 1});
@@ -126,10 +125,7 @@ std::function<int()> check(CLI::App& app)
                  "probability with which something must be violated to fail; default 0.9")
       ->check(CLI::Range(0.5, 0.99999));
   app.add_flag("--strict", a->options.strict, "what is too close to tell fails, too");
-  add_run_options(app, a->run);
-  app.remove_option(app.get_option("--format"));
-  app.add_option("--format", a->format, "table, json, tap or github")
-      ->check(CLI::IsMember({"table", "json", "tap", "github"}));
+  add_run_options(app, a->run, {"table", "json", "tap", "github"});
   return [a] { return run_check(*a); };
 }
 

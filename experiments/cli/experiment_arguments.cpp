@@ -7,6 +7,7 @@
 #include "experiments/run/keep/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/files.hpp"
+#include "sim/base/text.hpp"
 
 #include <unistd.h>
 
@@ -56,6 +57,12 @@ private:
   bool shown_ = false;
 };
 
+// "table, json or csv".
+std::string one_of(const std::vector<std::string>& words)
+{
+  return joined({words.begin(), std::prev(words.end())}) + " or " + words.back();
+}
+
 } // namespace
 
 void make_directory(const std::string& path, const std::string& option)
@@ -78,14 +85,13 @@ void add_experiment_options(CLI::App& app, ExperimentArguments& a, const std::st
                  "directory for report.html, result.json, result.csv, points.jsonl");
 }
 
-void add_run_options(CLI::App& app, ExperimentArguments& a)
+void add_run_options(CLI::App& app, ExperimentArguments& a, const std::vector<std::string>& formats)
 {
   app.add_option("--set", a.set, "POINTER=VALUE: change a value of the file; may be repeated");
   app.add_option(
       "--profile", a.profiles,
       "calibrated parameters to lay over the presets; may be repeated, later ones override");
-  app.add_option("--format", a.format, "table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}));
+  app.add_option("--format", a.format, one_of(formats))->check(CLI::IsMember(formats));
   a.seed_given = app.add_option("--seed", a.seed, "seed of all random streams")
                      ->check(not_negative)
                      ->check(seed_in_range);

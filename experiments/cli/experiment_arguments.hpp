@@ -29,8 +29,9 @@ struct ExperimentArguments {
 void add_experiment_options(CLI::App& app, ExperimentArguments& arguments,
                             const std::string& kind = "experiment");
 
-/// Those options that do not say which experiment, or where files go.
-void add_run_options(CLI::App& app, ExperimentArguments& arguments);
+/// Those options that do not say which experiment, or where files go. `formats`: of the answer.
+void add_run_options(CLI::App& app, ExperimentArguments& arguments,
+                     const std::vector<std::string>& formats = {"table", "json", "csv"});
 
 /// Makes a directory that an option asks for. Throws UsageError.
 void make_directory(const std::string& path, const std::string& option);

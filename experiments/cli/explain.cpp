@@ -26,8 +26,6 @@ struct ExplainArguments {
 
 int run_explain(const ExplainArguments& a)
 {
-  if (a.experiment.format == "csv")
-    throw UsageError("explain prints a table or JSON; use --format table or json");
   const LoadedExperiment experiment = load(a.experiment);
   const auto last = static_cast<int>(experiment.points.size()) - 1;
   if (a.point > last)
@@ -58,7 +56,7 @@ std::function<int()> explain(CLI::App& app)
   const auto a = std::make_shared<ExplainArguments>();
   app.add_option("EXPERIMENT", a->experiment.file, "experiment file, or the name of a bundled one")
       ->required();
-  add_run_options(app, a->experiment);
+  add_run_options(app, a->experiment, {"table", "json"});
   app.add_option("--point", a->point,
                  "which point of the sweep, counted from 0; default: the last one")
       ->check(not_negative);

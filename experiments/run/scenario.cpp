@@ -131,7 +131,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
   result.time = job.mean_times();
   result.all_reduce = job.exchange_summary();
 
-  result.busiest = busiest_resources(stage.engine(), job, resolved.ranks);
+  result.busiest = busiest_resources(stage.engine(), job, resolved.ranks, stage.foreign(i));
   if (resolved.plan || resolved.transformer)
     result.exposed_by_group = job.exposed_by_group();
   result.planned = !result.exposed_by_group.empty() || result.time.bubble.value() > 0 ||

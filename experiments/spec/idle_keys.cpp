@@ -64,6 +64,14 @@ std::string idle_keys_of_input(const JobSpec& spec)
                            "input that is synthetic: it is there without reading");
 }
 
+std::string idle_keys_of_inference(const JobSpec& spec, const Value& job)
+{
+  if (spec.mode != JobMode::inference)
+    return "";
+  return without_influence(spec, job, {"library", "optimizer"},
+                           "inference, in which GPUs exchange nothing and no weight changes");
+}
+
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
 {
   if (spec.gradient_accumulation > 1)

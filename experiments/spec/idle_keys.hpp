@@ -9,6 +9,9 @@ namespace foretrain::experiments {
 /// A warning that lists the keys of a job's input that have no influence, or "".
 std::string idle_keys_of_input(const JobSpec& spec);
 
+/// The same of keys about training, of a job of inference.
+std::string idle_keys_of_inference(const JobSpec& spec, const Value& job);
+
 /// The same of a transformer's job.
 std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job);
 

@@ -181,6 +181,8 @@ void finish_job(ResolvedJob& job, const Value& at, const ResolvedExperiment& e)
   job.input = resolve_input(spec, job.network, job.framework);
   if (spec.mode == JobMode::inference && spec.epochs)
     at.fail_at("epochs", "is about training, and the job's \"mode\" is inference");
+  if (const std::string idle = idle_keys_of_inference(spec, at); !idle.empty())
+    job.warnings.push_back(idle);
   if (!job.network.dataset_named && !job.input.spec.dataset &&
       (spec.epochs || !job.input.synthetic))
     job.warnings.push_back(fmt::format(

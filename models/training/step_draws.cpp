@@ -2,11 +2,15 @@
 
 #include "models/training/paces.hpp"
 
+#include <cmath>
+#include <numbers>
 #include <string>
 
 namespace foretrain::models {
 
 namespace {
+
+constexpr double kGoldenRatio = std::numbers::phi - 1;
 
 // The step's pair, and whether it is the second of it.
 std::uint64_t pair_of(int step)
@@ -25,8 +29,9 @@ StepDraws::StepDraws(int devices, double step_variation, double speed_variation,
                      std::string_view stream)
     : paces_(
           paces(devices, speed_variation, sim::RandomStream(seed, std::string(stream) + "/paces"))),
-      step_variation_(step_variation), devices_(seed, stream),
-      cycles_(seed, std::string(stream) + "/cycles")
+      step_variation_(step_variation),
+      first_phase_(sim::RandomStream(seed, std::string(stream) + "/cycles").uniform()),
+      devices_(seed, stream)
 {
 }
 
@@ -41,8 +46,8 @@ double StepDraws::factor(int device, int step) const
 
 double StepDraws::cycle_phase(int step) const
 {
-  const double phase = cycles_.child(pair_of(step)).uniform();
-  return mirrored(step) && phase > 0 ? 1 - phase : phase;
+  const double turns = first_phase_ + kGoldenRatio * step;
+  return turns - std::floor(turns);
 }
 
 } // namespace foretrain::models

@@ -23,14 +23,17 @@ public:
 
   /// On the time of what the device does in the step.
   double factor(int device, int step) const;
-  /// Part of its cycle that the loop has gone through when the step begins, in [0, 1).
+  /// Part of its cycle that the loop has gone through when the step begins, in [0, 1): multiples of
+  /// the golden ratio from where chance begins, which leave no part of the cycle out for long
+  /// (Kronecker sequence: Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods,
+  /// SIAM 1992).
   double cycle_phase(int step) const;
 
 private:
   std::vector<double> paces_; // of each device
   double step_variation_;
+  double first_phase_;
   sim::RandomStream devices_;
-  sim::RandomStream cycles_;
 };
 
 } // namespace foretrain::models

@@ -65,14 +65,28 @@ TEST_CASE("logs between other output are found", "[nccl-tests]")
   std::string text = nccl_text({.root = true});
   text = replaced(text, "          64",
                   "node0:4000:4100 [0] NCCL INFO Channel 00 : 0 1 2 3\n          64");
-  std::string tagged;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = text.find('\n', start);
-    tagged += "[1,0]<stdout>:" + text.substr(start, end - start) + "\r\n";
-    start = end + 1;
-  }
   CHECK(read_nccl_tests(text, "log").rows.size() == 8);
-  CHECK(read_nccl_tests(tagged, "log").rows.size() == 8);
+}
+
+TEST_CASE("labels that launchers put before lines are no part of a log", "[nccl-tests]")
+{
+  const std::string text = nccl_text({.root = true});
+  for (const std::string label :
+       {"[1,0]<stdout>:", "[prterun-launcher-1@1,0]<stdout>: ", " 0: ", "12: ", "node0: ",
+        "worker-0.tests.svc:\t", "[pod/nccl-test-launcher-x7k2/launcher] ",
+        "2026-01-31T12:00:00.123456789Z ", "2026-01-31T12:00:00Z [pod/a/b] "}) {
+    CAPTURE(label);
+    std::string tagged = "mpirun: a warning of the launcher's own\r\n";
+    for (std::size_t start = 0; start < text.size();) {
+      const std::size_t end = text.find('\n', start);
+      tagged += label + text.substr(start, end - start) + "\r\n";
+      start = end + 1;
+    }
+    const NcclTestsLog log = read_nccl_tests_all(tagged, "log").at(0);
+    CHECK(log.rows.size() == 8);
+    CHECK(log.ranks.size() == read_nccl_tests(text, "log").ranks.size());
+    CHECK(log.collective == "all_reduce");
+  }
 }
 
 TEST_CASE("bandwidths of other collectives follow their factors", "[nccl-tests]")

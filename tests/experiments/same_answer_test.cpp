@@ -125,6 +125,33 @@ TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property
   check_scenes(4, 2, UncertaintyMethod::steps);
 }
 
+TEST_CASE("a neighbour on a job's node that uses none of its links changes nothing",
+          "[same][property][many]")
+{
+  // Its two GPUs exchange by an NVLink of their own.
+  test::Draw draw(6);
+  for (int i = 0; i < 40; ++i) {
+    Scene s = scene(draw);
+    s.cluster = {{"platform", draw.of<std::string>({"c4140-m-v100-sxm2", "hgx-h100"})},
+                 {"nodes", 2}};
+    s.stack["network"] = "rdma";
+    s.job = test::transformer_job(draw, 4);
+    s.job["name"] = "train";
+    s.job["gpus"] = 4;
+    s.job["placement"] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+    const Json neighbour = {{"name", "beside"},
+                            {"model", "resnet50"},
+                            {"framework", "pytorch-ddp"},
+                            {"batch_per_gpu", draw.whole(16, 64)},
+                            {"placement", {{1, 2}, {1, 3}}},
+                            {"gpus", 2},
+                            {"steps", 4}};
+    CAPTURE(i, s.cluster.dump(), s.stack.dump(), s.job.dump());
+    const JobResult alone = predicted(s, {s.job}, UncertaintyMethod::steps).jobs.at(0);
+    check_same(predicted(s, {s.job, neighbour}, UncertaintyMethod::steps).jobs.at(0), alone);
+  }
+}
+
 TEST_CASE("jobs that share nodes have the same answer in any order", "[same][property]")
 {
   const auto job = [](const char* name, const char* model, int first) {

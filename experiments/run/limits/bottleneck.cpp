@@ -275,7 +275,8 @@ bool of_other_gpus(const sim::Resource& resource, const std::vector<platforms::G
 } // namespace
 
 std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const models::Job& job,
-                                           const std::vector<platforms::GpuPlace>& ranks)
+                                           const std::vector<platforms::GpuPlace>& ranks,
+                                           const std::set<int>& foreign)
 {
   std::set<int> nodes{-1}; // switches and file servers are of none
   for (const auto& place : ranks)
@@ -287,7 +288,7 @@ std::vector<ResourceUse> busiest_resources(const sim::Engine& engine, const mode
     if (share <= 0)
       continue;
     const sim::Resource resource = engine.resource({r});
-    if (nodes.contains(resource.node) && !of_other_gpus(resource, ranks))
+    if (nodes.contains(resource.node) && !foreign.contains(r) && !of_other_gpus(resource, ranks))
       uses.push_back({sim::name_of(resource), resource_words(resource), resource.kind, share});
   }
   std::stable_sort(uses.begin(), uses.end(), [](const ResourceUse& a, const ResourceUse& b) {

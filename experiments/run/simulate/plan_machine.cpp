@@ -1,5 +1,6 @@
 #include "experiments/run/simulate/plan_machine.hpp"
 
+#include "experiments/run/simulate/resources_used.hpp"
 #include "experiments/spec/graph_rules.hpp"
 
 #include <algorithm>
@@ -48,45 +49,6 @@ const char* kernel_of(sim::CollectiveKind kind)
   return "";
 }
 
-std::set<int> resources_of(const models::Collective& call)
-{
-  std::set<int> resources;
-  for (const sim::Channel& channel : call.communicator().channels)
-    for (const sim::Hop& hop : channel.hops)
-      for (const sim::Use& use : hop.uses)
-        resources.insert(use.resource);
-  return resources;
-}
-
-// Sets that share nothing with those that have to be `seen`, by way of others either, run beside
-// them unseen.
-std::vector<std::shared_ptr<const models::Collective>>
-that_meet(std::vector<std::shared_ptr<const models::Collective>> sets, std::vector<bool> seen)
-{
-  std::vector<std::set<int>> used;
-  for (const auto& set : sets)
-    used.push_back(resources_of(*set));
-  std::set<int> reached;
-  for (std::size_t i = 0; i < sets.size(); ++i)
-    if (seen[i])
-      reached.insert(used[i].begin(), used[i].end());
-  for (bool more = true; more;) {
-    more = false;
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      if (seen[i] || std::none_of(used[i].begin(), used[i].end(),
-                                  [&](int resource) { return reached.count(resource) > 0; }))
-        continue;
-      seen[i] = more = true;
-      reached.insert(used[i].begin(), used[i].end());
-    }
-  }
-  std::vector<std::shared_ptr<const models::Collective>> kept;
-  for (std::size_t i = 0; i < sets.size(); ++i)
-    if (seen[i])
-      kept.push_back(std::move(sets[i]));
-  return kept;
-}
-
 } // namespace
 
 PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
@@ -96,24 +58,85 @@ PlanMachine::PlanMachine(sim::Engine& engine, const platforms::Machine& machine,
       parts_(std::move(parts)), graph_rules_(graph_rules(job.library))
 {
   if (parts_.all_reduce)
-    calls_[{0, sim::CollectiveKind::all_reduce}] = {parts_.all_reduce};
+    sets_[{0, sim::CollectiveKind::all_reduce}] = {parts_.all_reduce};
 }
 
-bool PlanMachine::among_others(const std::vector<platforms::GpuPlace>& places) const
+// Of all nodes that the job is on, and the network's between them.
+void PlanMachine::add_nodes(std::set<int>& resources) const
 {
-  return std::any_of(places.begin(), places.end(),
-                     [&](const auto& place) { return parts_.shared.contains(place.node); });
+  std::set<int> nodes(job_.server_nodes.begin(), job_.server_nodes.end());
+  for (const auto& rank : job_.ranks)
+    nodes.insert(rank.node);
+  for (int r = 0; r < engine_.resource_count(); ++r)
+    if (const int node = engine_.resource({r}).node;
+        nodes.contains(node) || (node < 0 && nodes.size() > 1))
+      resources.insert(r);
 }
 
-bool PlanMachine::by_itself(const sim::Operation& op) const
+std::set<int> PlanMachine::uses()
+{
+  std::set<int> all;
+  for (int rank = 0; rank < static_cast<int>(program().ranks.size()); ++rank)
+    add_used(all, compute(rank));
+  for (const auto& pipeline : parts_.input)
+    for (const auto& use : pipeline->uses())
+      add_used(all, use.stage->path);
+  for (const sim::Operation& op : program().operations)
+    switch (op.kind) {
+    case sim::WorkKind::host:
+      add_used(all, host(op.rank));
+      break;
+    case sim::WorkKind::offload: {
+      const int first = first_device(op.rank);
+      const int count = program().ranks.at(static_cast<std::size_t>(op.rank)).stands_for;
+      for (int device = first; device < first + count; ++device) {
+        const auto& gpu = job_.ranks.at(static_cast<std::size_t>(device));
+        add_used(all, op.to_host ? machine_.device_to_host(gpu) : machine_.host_to_device(gpu));
+      }
+      break;
+    }
+    case sim::WorkKind::collective:
+      for (const auto& set : sets(op.group, op.collective))
+        all.merge(resources_of(*set));
+      break;
+    case sim::WorkKind::transfer:
+      for (const Way& way : ways(op))
+        add_used(all, way.path);
+      break;
+    case sim::WorkKind::synchronise:
+      add_nodes(all);
+      break;
+    default:
+      break;
+    }
+  return all;
+}
+
+void PlanMachine::meet(const std::set<int>& shared)
+{
+  met_ = shared;
+}
+
+bool PlanMachine::by_itself(const sim::Operation& op)
 {
   if (program().exchanges == sim::Exchanges::shared)
     return false;
-  if (op.group < 0)
-    return !among_others({place(op.rank), place(op.peer)});
-  const sim::WorkGroup& group = program().groups.at(static_cast<std::size_t>(op.group));
-  return std::none_of(group.devices.begin(), group.devices.end(),
-                      [&](const auto& set) { return among_others(places(set)); });
+  if (met_.empty())
+    return true;
+  const bool sends = op.kind == sim::WorkKind::transfer;
+  const auto key = sends ? std::make_tuple(op.group, op.rank, op.peer)
+                         : std::make_tuple(op.group, -1, static_cast<int>(op.collective));
+  const auto [apart, unknown] = apart_.try_emplace(key);
+  if (!unknown)
+    return apart->second;
+  std::set<int> used;
+  if (sends)
+    for (const Way& way : ways(op))
+      add_used(used, way.path);
+  else
+    for (const auto& set : sets(op.group, op.collective))
+      used.merge(resources_of(*set));
+  return apart->second = !have_common(used, met_);
 }
 
 Seconds PlanMachine::alone(const sim::Operation& op, Bytes size)
@@ -152,7 +175,7 @@ std::optional<std::vector<Seconds>> PlanMachine::undisturbed()
            op.period.value() == 0 && op.holds == 0 &&
            (op.kind != sim::WorkKind::transfer || op.group >= 0);
   });
-  if (program().exchanges == sim::Exchanges::shared || !parts_.shared.empty() || !known ||
+  if (program().exchanges == sim::Exchanges::shared || !met_.empty() || !known ||
       !std::all_of(parts_.host_threads.begin(), parts_.host_threads.end(), idle))
     return {};
   std::vector<Seconds> lengths;
@@ -228,20 +251,28 @@ sim::TaskGraph::ForeignWork PlanMachine::fetch(int rank)
   };
 }
 
+const PlanMachine::Calls& PlanMachine::sets(int group, sim::CollectiveKind kind)
+{
+  Calls& known = sets_[{group, kind}];
+  if (!known.empty())
+    return known;
+  const sim::WorkGroup& of = program().groups.at(static_cast<std::size_t>(group));
+  for (const auto& devices : of.devices)
+    known.push_back(std::make_shared<const models::Collective>(
+        engine_, platforms::make_communicator(machine_, places(devices), of.name, graph_rules_),
+        job_.library, operation_of(kind), of.algorithm));
+  return known;
+}
+
 const PlanMachine::Calls& PlanMachine::calls(int group, sim::CollectiveKind kind)
 {
   Calls& known = calls_[{group, kind}];
   if (!known.empty())
     return known;
-  const sim::WorkGroup& of = program().groups.at(static_cast<std::size_t>(group));
+  known = sets(group, kind);
   std::vector<bool> seen;
-  for (const auto& devices : of.devices) {
-    const auto members = places(devices);
-    seen.push_back(known.empty() || among_others(members));
-    known.push_back(std::make_shared<const models::Collective>(
-        engine_, platforms::make_communicator(machine_, members, of.name, graph_rules_),
-        job_.library, operation_of(kind), of.algorithm));
-  }
+  for (const auto& set : known)
+    seen.push_back(seen.empty() || have_common(resources_of(*set), met_));
   known = that_meet(std::move(known), std::move(seen));
   return known;
 }

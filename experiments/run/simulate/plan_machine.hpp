@@ -21,7 +21,6 @@ namespace foretrain::experiments {
 struct JobParts {
   std::vector<double> host_threads; // of each of the job's devices: cores that its process keeps
                                     // busy, where they can run short
-  std::set<int> shared;             // nodes whose links other jobs use
   std::vector<sim::TokenBucket*> shaped;                     // links that let bursts through
   std::shared_ptr<models::Synchroniser> synchroniser;        // of what the program synchronises
   std::shared_ptr<const models::Collective> all_reduce;      // of its group 0, if made already
@@ -59,6 +58,12 @@ public:
   std::string call(const sim::Operation& op) const override;
   std::optional<std::vector<Seconds>> undisturbed() override;
 
+  /// Resources that the job's work takes, and more where that is not known so closely: of a job
+  /// that synchronises by servers or host memory all of its nodes.
+  std::set<int> uses();
+  /// Those of them that others use, too; to be told before anything runs.
+  void meet(const std::set<int>& shared);
+
 private:
   using Calls = std::vector<std::shared_ptr<const models::Collective>>; // one for each set
   struct Way {                                                          // of a transfer
@@ -70,13 +75,15 @@ private:
   platforms::GpuPlace place(int rank) const;
   /// The first of the devices that a rank stands for.
   int first_device(int rank) const;
+  /// Of every set that a group lists; of those that run beside others.
+  const Calls& sets(int group, sim::CollectiveKind kind);
   const Calls& calls(int group, sim::CollectiveKind kind);
   void hold(const sim::Operation& op, int change);
   std::string buckets_summary() const;
   std::vector<platforms::GpuPlace> places(const std::vector<int>& devices) const;
-  bool among_others(const std::vector<platforms::GpuPlace>& places) const;
-  /// Whether an exchange is what it is alone: nobody else uses links of its group's.
-  bool by_itself(const sim::Operation& op) const;
+  void add_nodes(std::set<int>& resources) const;
+  /// Whether an exchange is what it is alone: nobody else uses what its group does.
+  bool by_itself(const sim::Operation& op);
   /// One call of so many bytes, with the other sets of its group.
   Seconds alone(const sim::Operation& op, Bytes size);
   /// All its calls.
@@ -94,8 +101,10 @@ private:
   platforms::GraphRules graph_rules_;
   std::map<int, sim::PathPtr> compute_;
   std::map<int, int> holding_; // collectives that run on each rank's device
-  std::map<std::pair<int, sim::CollectiveKind>, Calls> calls_; // of each group
-  std::map<std::tuple<int, int, int>, std::vector<Way>> ways_; // from, to, group
+  std::set<int> met_;          // resources that others use, too
+  std::map<std::pair<int, sim::CollectiveKind>, Calls> sets_, calls_; // of each group
+  std::map<std::tuple<int, int, int>, std::vector<Way>> ways_;        // from, to, group
+  std::map<std::tuple<int, int, int>, bool> apart_; // by_itself: group, kind; from, to of transfers
   std::unique_ptr<ExchangeClock> clock_;
   std::map<std::pair<int, sim::CollectiveKind>, ExchangeClock::Calls> timed_; // of each group
   std::map<std::tuple<int, sim::CollectiveKind, double>, Seconds> times_;     // by size

@@ -1,7 +1,6 @@
 #include "experiments/run/simulate/stage.hpp"
 
-#include "experiments/run/simulate/plan_machine.hpp"
-#include "experiments/run/simulate/plan_writer.hpp"
+#include "experiments/run/simulate/resources_used.hpp"
 #include "experiments/run/simulate/starts.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
 
@@ -36,8 +35,7 @@ Stage::Stage(const ResolvedExperiment& experiment, const RunOptions& options, Ep
     shaped_.push_back(std::make_unique<sim::TokenBucket>(engine_, link, burst.value()));
   for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
     add_view(experiment, i);
-  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
-    add_job(experiment, i, options, epoch);
+  add_jobs(experiment, options, epoch);
   add_transfers(experiment);
 }
 
@@ -102,8 +100,7 @@ bool Stage::shares_input(const ResolvedExperiment& experiment, std::size_t i) co
   for (std::size_t j = 0; j < experiment.jobs.size(); ++j)
     others = others || (j != i && reads(j));
   return reads(i) && others &&
-         ((experiment.storage && !experiment.storage->local()) ||
-          !shared_nodes(experiment, i).empty());
+         ((experiment.storage && !experiment.storage->local()) || near_others(experiment, i));
 }
 
 models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std::size_t i,
@@ -116,8 +113,7 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   schedule.warmup_steps = job.spec.warmup_steps;
   schedule.measured_steps = job.measured_steps;
   if (options.compares) {
-    const bool even = job.framework.fusion_cycle.value() <= 0 && job.input.synthetic &&
-                      shared_nodes(experiment, i).empty();
+    const bool even = job.framework.fusion_cycle.value() <= 0 && job.input.synthetic && !meets_[i];
     schedule.measured_steps = std::min(schedule.measured_steps, even ? kEvenSteps : kUnevenSteps);
     if (job.input.synthetic) // nothing has to fill up
       schedule.warmup_steps = std::min(schedule.warmup_steps, 1);
@@ -141,22 +137,32 @@ models::JobSchedule Stage::schedule_of(const ResolvedExperiment& experiment, std
   return schedule;
 }
 
-void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
-                    Epoch epoch)
+void Stage::add_jobs(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch)
+{
+  pipelines_.resize(experiment.jobs.size());
+  hits_.resize(experiment.jobs.size());
+  std::vector<Draft> drafts;
+  for (std::size_t i = 0; i < experiment.jobs.size(); ++i)
+    drafts.push_back(draft(experiment, i, options, epoch,
+                           near_others(experiment, i) ? PlanFor::simulation : PlanFor::evaluation));
+  find_meetings(experiment, drafts);
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    if (experiment.jobs[i].transformer && near_others(experiment, i) && !meets_[i]) // as alone
+      drafts[i] = draft(experiment, i, options, epoch, PlanFor::evaluation);
+    add_job(experiment, i, options, std::move(drafts[i]));
+  }
+}
+
+Stage::Draft Stage::draft(const ResolvedExperiment& experiment, std::size_t i,
+                          const RunOptions& options, Epoch epoch, PlanFor use)
 {
   const ResolvedJob& job = experiment.jobs[i];
-  pipelines_.emplace_back();
-  hits_.emplace_back();
   JobParts parts;
   std::shared_ptr<const models::WorkPlan> plan = job.plan;
-  if (job.plan || job.transformer)
-    parts.shared = shared_nodes(experiment, i);
   if (job.transformer) {
-    models::DividedPlan written =
-        write_plan(experiment, i, options.fidelity,
-                   parts.shared.empty() ? PlanFor::evaluation : PlanFor::simulation);
+    models::DividedPlan written = write_plan(experiment, i, options.fidelity, use);
     plan = std::make_shared<const models::WorkPlan>(std::move(written.work));
-    pipelines_.back() = std::move(written.pipeline);
+    pipelines_[i] = std::move(written.pipeline);
   } else if (!plan) {
     std::vector<bool> apart = gpus_apart(experiment, i, tenancy_);
     const GpuStages stages = stages_of(experiment, i, epoch);
@@ -179,41 +185,80 @@ void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const R
     const bool asked = !job.input.synthetic || tenancy_.crowded(place.node);
     parts.host_threads.push_back(asked ? job.framework.host_threads : 0);
   }
+  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, options.fidelity,
+                                               std::move(parts));
+  return {std::move(plan), std::move(machine)};
+}
+
+// Transfers are taken to use all of the nodes that they read from or write to.
+void Stage::find_meetings(const ResolvedExperiment& experiment, std::vector<Draft>& drafts)
+{
+  meets_.assign(drafts.size(), false);
+  foreign_.resize(drafts.size());
+  std::vector<std::set<int>> used(drafts.size());
+  for (std::size_t i = 0; i < drafts.size(); ++i)
+    if (near_others(experiment, i))
+      used[i] = drafts[i].machine->uses();
+  std::set<int> nodes;
+  for (const CheckpointTransfer& it : experiment.transfers)
+    for (const auto& place : checkpoint_movers(it.job))
+      nodes.insert(place.node);
+  std::set<int> moved;
+  for (int r = 0; r < engine_.resource_count(); ++r)
+    if (nodes.contains(engine_.resource({r}).node))
+      moved.insert(r);
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    std::set<int> shared;
+    for (std::size_t other = 0; other < drafts.size(); ++other)
+      if (other != i)
+        for (const int resource : used[other])
+          (used[i].contains(resource) ? shared : foreign_[i]).insert(resource);
+    for (const int resource : used[i])
+      if (moved.contains(resource))
+        shared.insert(resource);
+    meets_[i] = !shared.empty();
+    drafts[i].machine->meet(shared);
+  }
+}
+
+void Stage::add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+                    Draft draft)
+{
+  const ResolvedJob& job = experiment.jobs[i];
   models::JobSchedule schedule = schedule_of(experiment, i, options);
-  schedule.samples_per_step = plan->samples_per_step;
+  schedule.samples_per_step = draft.plan->samples_per_step;
   models::ProgramSetup setup;
   setup.stream = fmt::format("job{}", job.chance);
   setup.speed_variation = experiment.platform.gpu.speed_variation;
   setup.in_step = job.spec.mode != JobMode::inference;
   setup.keep_limits = options.keep_limits || experiment.jobs.size() > 1;
-  auto machine = std::make_unique<PlanMachine>(engine_, *views_[i], job, *plan, options.fidelity,
-                                               std::move(parts));
-  jobs_.push_back(std::make_unique<models::ProgramJob>(engine_, std::move(schedule),
-                                                       std::move(plan), std::move(machine), setup));
+  jobs_.push_back(std::make_unique<models::ProgramJob>(
+      engine_, std::move(schedule), std::move(draft.plan), std::move(draft.machine), setup));
 }
 
-std::set<int> Stage::shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const
+bool Stage::near_others(const ResolvedExperiment& experiment, std::size_t i) const
 {
   std::vector<std::set<int>> nodes(experiment.jobs.size());
-  for (std::size_t job = 0; job < nodes.size(); ++job)
-    for (const auto& place : experiment.jobs[job].ranks)
+  for (std::size_t job = 0; job < nodes.size(); ++job) {
+    const ResolvedJob& of = experiment.jobs[job];
+    nodes[job].insert(of.server_nodes.begin(), of.server_nodes.end());
+    for (const auto& place : of.ranks)
       nodes[job].insert(place.node);
-  std::set<int> shared;
+  }
   for (std::size_t other = 0; other < nodes.size(); ++other) {
     if (other == i)
       continue;
     const bool uses_network = nodes[other].size() > 1 || !experiment.jobs[other].input.synthetic;
     if (machine_.shares_uplinks() && nodes[i].size() > 1 && uses_network)
-      return nodes[i];
-    for (const int node : nodes[other])
-      if (nodes[i].contains(node))
-        shared.insert(node);
+      return true;
+    if (have_common(nodes[i], nodes[other]))
+      return true;
   }
-  for (const CheckpointTransfer& it : experiment.transfers)
-    for (const auto& place : checkpoint_movers(it.job))
-      if (nodes[i].contains(place.node))
-        shared.insert(place.node);
-  return shared;
+  return std::any_of(experiment.transfers.begin(), experiment.transfers.end(), [&](const auto& it) {
+    const auto movers = checkpoint_movers(it.job);
+    return std::any_of(movers.begin(), movers.end(),
+                       [&](const auto& place) { return nodes[i].contains(place.node); });
+  });
 }
 
 GpuStages Stage::stages_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch)
@@ -240,7 +285,7 @@ GpuStages Stage::stages_of(const ResolvedExperiment& experiment, std::size_t i, 
     share.gpus_on_node = tenancy_.gpus_on(i, place.node);
     share.hits = cache_hits(job.input, nodes, tenancy_.page_cache(i, place.node),
                             storage_->server_cache(), warm);
-    hits_.back() = share.hits;
+    hits_[i] = share.hits;
     stages.push_back(input_stages(job, *views_[i], *storage_, place, share));
   }
   return stages;

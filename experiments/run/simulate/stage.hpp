@@ -5,6 +5,8 @@
 #include "experiments/run/simulate/checkpoint_transfer.hpp"
 #include "experiments/run/simulate/input_folding.hpp"
 #include "experiments/run/simulate/input_stages.hpp"
+#include "experiments/run/simulate/plan_machine.hpp"
+#include "experiments/run/simulate/plan_writer.hpp"
 #include "experiments/spec/resolve.hpp"
 #include "models/plans/pipeline.hpp"
 #include "models/training/program_job.hpp"
@@ -49,21 +51,33 @@ public:
     return pipelines_[i];
   }
 
+  /// Resources that others on the job's nodes use, and the job does not.
+  const std::set<int>& foreign(std::size_t i) const { return foreign_[i]; }
+
   /// Of the job's reads; zeros with synthetic input.
   const CacheHits& hits(std::size_t i) const { return hits_[i]; }
 
 private:
   void add_view(const ResolvedExperiment& experiment, std::size_t i);
   void add_transfers(const ResolvedExperiment& experiment);
+  /// A job before it is known whom it meets.
+  struct Draft {
+    std::shared_ptr<const models::WorkPlan> plan;
+    std::unique_ptr<PlanMachine> machine;
+  };
+  void add_jobs(const ResolvedExperiment& experiment, const RunOptions& options, Epoch epoch);
+  Draft draft(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
+              Epoch epoch, PlanFor use);
+  void find_meetings(const ResolvedExperiment& experiment, std::vector<Draft>& drafts);
   void add_job(const ResolvedExperiment& experiment, std::size_t i, const RunOptions& options,
-               Epoch epoch);
+               Draft draft);
   models::JobSchedule schedule_of(const ResolvedExperiment& experiment, std::size_t i,
                                   const RunOptions& options) const;
   /// Whether the job reads what another one reads from, too: a disk of a node or servers. A batch
   /// at a time, so that the rate of one goes up and down with the steps of the other.
   bool shares_input(const ResolvedExperiment& experiment, std::size_t i) const;
-  /// Nodes of a job whose links other jobs use, too.
-  std::set<int> shared_nodes(const ResolvedExperiment& experiment, std::size_t i) const;
+  /// Whether the job is on nodes of others, or behind uplinks that others use.
+  bool near_others(const ResolvedExperiment& experiment, std::size_t i) const;
   /// Of each GPU's input; none with synthetic batches.
   GpuStages stages_of(const ResolvedExperiment& experiment, std::size_t i, Epoch epoch);
 
@@ -75,6 +89,8 @@ private:
 
   std::shared_ptr<models::Settling> settling_ = std::make_shared<models::Settling>();
   std::vector<std::unique_ptr<models::Job>> jobs_;
+  std::vector<bool> meets_;            // of each job: whether it uses what others use
+  std::vector<std::set<int>> foreign_; // resources near each job that others use, not it
   std::vector<std::unique_ptr<CheckpointMover>> transfers_;
   std::vector<CacheHits> hits_;
   std::vector<std::unique_ptr<sim::TokenBucket>> shaped_;

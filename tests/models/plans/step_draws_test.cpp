@@ -23,9 +23,29 @@ TEST_CASE("the second step of a pair draws the mirror image of the first", "[ste
       factors.insert(draws.factor(device, step));
       CHECK_THAT(draws.factor(device, step) * draws.factor(device, step + 1),
                  test::is(usual * usual));
-      CHECK_THAT(draws.cycle_phase(step) + draws.cycle_phase(step + 1), test::is(1));
     }
   CHECK(factors.size() == 15); // each pair of each device another
+}
+
+TEST_CASE("any twelve steps go through the whole cycle of the loop", "[step_draws][closed-form]")
+{
+  std::set<double> first;
+  for (const int seed : {1, 2, 3})
+    for (const int from : {-5, 0, 100}) {
+      const StepDraws draws(1, 0, 0, static_cast<std::uint64_t>(seed), "job");
+      std::vector<double> phases;
+      for (int step = from; step < from + 12; ++step)
+        phases.push_back(draws.cycle_phase(step));
+      std::sort(phases.begin(), phases.end());
+      CHECK(phases.front() >= 0);
+      CHECK(phases.back() < 1);
+      phases.push_back(phases.front() + 1);
+      // Gaps of at most two places of 12: three lengths occur (Steinhaus), of 12 points 0.146.
+      for (std::size_t i = 1; i < phases.size(); ++i)
+        CHECK(phases[i] - phases[i - 1] < 0.15);
+      first.insert(draws.cycle_phase(0));
+    }
+  CHECK(first.size() == 3);
 }
 
 TEST_CASE("factors are log-normal with mean 1, whatever has been drawn before", "[step_draws]")
