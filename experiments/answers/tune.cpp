@@ -144,7 +144,7 @@ std::optional<Point> divided(const Point& point)
         if (models::problem_of(model.transformer, plan, job.gpus, sequence, micro,
                                *job.global_batch)
                 .empty())
-          return with_plan(bare, plan, micro, job.recompute, job.recompute_layers);
+          return with_plan(bare, plan, micro, job.recompute, {});
   }
   return std::nullopt;
 }

@@ -36,13 +36,14 @@ constexpr NamedQuestion kQuestions[] = {
      "SELECT job, gpus, count(*) AS points, min(throughput_samples_per_s) AS lowest, "
      "max(throughput_samples_per_s) AS highest, max(efficiency) AS best_efficiency FROM jobs "
      "WHERE fits GROUP BY job, gpus ORDER BY job, gpus"},
-    {"settings", "each value of each setting, and the best throughput with it",
-     "SELECT pointer, value, count(*) AS points, max(throughput_samples_per_s) AS highest, "
+    {"settings", "each value of each setting, and the best throughput of each job with it",
+     "SELECT pointer, value, job, count(*) AS points, max(throughput_samples_per_s) AS highest, "
      "max(tokens_per_s) AS most_tokens_per_s FROM settings JOIN jobs USING (point) WHERE fits "
-     "GROUP BY pointer, value ORDER BY pointer, "
+     "GROUP BY pointer, value, job ORDER BY pointer, job, "
      "coalesce(most_tokens_per_s, highest) DESC"},
-    {"limits", "what limits how many points",
-     "SELECT bottleneck_resource, count(*) AS points FROM jobs GROUP BY 1 ORDER BY 2 DESC"},
+    {"limits", "what limits jobs at how many points",
+     "SELECT bottleneck_resource, count(DISTINCT point) AS points FROM jobs GROUP BY 1 "
+     "ORDER BY 2 DESC"},
     {"waiting", "the ten points that lose most of a step to communication and input",
      "SELECT settings, job, time_exposed_communication_s / step_time_s AS communication, "
      "time_input_stall_s / step_time_s AS input FROM jobs ORDER BY communication + input DESC "

@@ -80,7 +80,7 @@ std::vector<LogText> read_all(const std::vector<std::string>& paths)
   for (const std::string& path : paths) {
     logs.push_back({path, calibration::read_log(path)});
     for (std::size_t i = 0; i + 1 < logs.size(); ++i)
-      if (logs[i].text == logs.back().text)
+      if (!logs[i].text.empty() && logs[i].text == logs.back().text)
         throw UsageError("'" + path + "' is the same log as '" + logs[i].path +
                          "': each measurement counts once");
   }

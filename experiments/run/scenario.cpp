@@ -11,6 +11,7 @@
 #include "experiments/run/simulate/rates.hpp"
 #include "experiments/run/simulate/sharing.hpp"
 #include "experiments/run/simulate/stage.hpp"
+#include "experiments/run/simulate/starts.hpp"
 #include "experiments/run/simulate/synchronisation.hpp"
 #include "experiments/run/simulate/tenancy.hpp"
 #include "experiments/run/simulate/token_work.hpp"
@@ -32,9 +33,11 @@ namespace {
 constexpr int kRuns = 9;                        // with starts at random, of jobs that share,
 constexpr std::uint64_t kFlowsOfRuns = 200'000; // unless together they cost more than this
 
-Elapsed elapsed_of(const ResolvedJob& resolved, const models::Job& job)
+Elapsed elapsed_of(const ResolvedExperiment& experiment, std::size_t i, const models::Job& job)
 {
-  return {resolved.stack.host.start + resolved.framework.start, job.last_end() - job.launched()};
+  const ResolvedJob& resolved = experiment.jobs[i];
+  return {resolved.stack.host.start + resolved.framework.start,
+          asked_time(experiment, job.launched(), job.last_end())};
 }
 
 // A job without its neighbours, on the same GPUs.
@@ -52,7 +55,7 @@ std::vector<Lone> run_alone(const ResolvedExperiment& experiment, RunOptions opt
     const ResolvedExperiment alone = only(experiment, i);
     Stage stage(alone, options);
     stage.run();
-    lone.push_back({rates_of(stage.job(0)), elapsed_of(experiment.jobs[i], stage.job(0)),
+    lone.push_back({rates_of(stage.job(0)), elapsed_of(alone, 0, stage.job(0)),
                     limited_per_step(stage.job(0), stage.engine())});
   }
   return lone;
@@ -140,7 +143,7 @@ JobResult look_at(const Stage& stage, const ResolvedExperiment& experiment, std:
     result.tokens = token_work(resolved.transformer->step);
   result.bottleneck = find_bottleneck(stage.engine(), stage.machine(), job, resolved.ranks, result);
   result.bottleneck.name = limit_name(result.bottleneck);
-  result.elapsed = elapsed_of(resolved, job);
+  result.elapsed = elapsed_of(experiment, i, job);
   return result;
 }
 

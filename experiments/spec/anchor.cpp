@@ -45,8 +45,9 @@ std::optional<Point> measured_elsewhere(const Point& point, const JobSpec& spec,
     return of.document->root.contains(at) ? of.document->root.at(at) : Json();
   };
   static constexpr const char* kOfKernels[] = {
-      "/cluster/platform", "/jobs/{}/model", "/jobs/{}/framework",    "/jobs/{}/precision",
-      "/jobs/{}/dataset",  "/jobs/{}/mode",  "/jobs/{}/batch_per_gpu"};
+      "/cluster/platform", "/stack/host",        "/jobs/{}/stack/host",
+      "/jobs/{}/model",    "/jobs/{}/framework", "/jobs/{}/precision",
+      "/jobs/{}/dataset",  "/jobs/{}/mode",      "/jobs/{}/batch_per_gpu"};
   const bool same = then.document == point.document ||
                     std::all_of(std::begin(kOfKernels), std::end(kOfKernels),
                                 [&](const char* it) { return says(then, it) == says(point, it); });

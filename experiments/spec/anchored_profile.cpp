@@ -32,17 +32,20 @@ void apply_anchor(ResolvedJob& job, const ResolvedExperiment& e, const Value& at
   ResolvedJob measured = job; // at the batch that the rate was measured with
   JobSpec& spec = measured.spec;
   spec.batch_per_gpu = spec.anchor->batch_per_gpu.value_or(spec.batch_per_gpu);
-  platforms::Stack bare = job.stack;
-  bare.host = platforms::Host{};
-  models::Device device = device_for(e.platform, bare, spec, job.framework, at);
+  models::Device device = device_for(e.platform, job.stack, spec, job.framework, at);
   device.optimizer = job.optimizer;
-  const auto profile = job.network.measured ? measured_profile_of(measured, e.platform, bare, at)
-                                            : profile_of(measured, device);
+  const auto profile = job.network.measured
+                           ? measured_profile_of(measured, e.platform, job.stack, at)
+                           : profile_of(measured, device);
   const Seconds step(batch_of_step(spec) / spec.anchor->samples_per_s);
   const Seconds again =
       (spec.gradient_accumulation - 1.0) * (profile.forward() + profile.backward());
-  const Seconds computed = profile.computed() + again;
-  const Seconds left = step - job.framework.step_overhead - (profile.total() - profile.computed()) -
+  // A guest may run kernels slower than the bare machine, which the rate holds, too; of the host's
+  // launches the device's times know it.
+  const double guest = profile.host_bound() ? 1 : platforms::typical_guest(job.stack.host.quality);
+  const Seconds computed = guest * (profile.computed() + again);
+  const Seconds left = step - job.stack.host.cpu_overhead * job.framework.step_overhead -
+                       (profile.total() - profile.computed()) -
                        (spec.gradient_accumulation - 1.0) * adding_up(measured);
   Seconds kernels = left;
   for (int i = 0; i < 3; ++i) // what is exposed depends on how long kernels take

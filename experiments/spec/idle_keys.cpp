@@ -89,7 +89,12 @@ std::string idle_keys_of_transformer(const JobSpec& spec, const Value& job)
     idle.emplace_back("epochs");
     what += "; its length is \"tokens\" or \"training_steps\"";
   }
-  return without_influence(spec, job, idle, what);
+  const models::ParallelPlan plan = spec.parallel.value_or(models::ParallelPlan{});
+  std::string all = without_influence(spec, job, idle, what);
+  if (plan.sequence_parallel && plan.tensor == 1)
+    all += fmt::format("{}{}: \"sequence_parallel\" has no influence without tensor parallelism",
+                       all.empty() ? "" : "; ", spec.name);
+  return all;
 }
 
 std::string idle_keys_of_other(const JobSpec& spec, const Value& job)

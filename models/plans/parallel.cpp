@@ -165,11 +165,18 @@ Problem of_model(const Transformer& t, const ParallelPlan& plan, int sequence)
   // Where embedding and loss count as a layer each, the first and the last piece may hold these
   // alone.
   const int pieces = plan.pipeline * plan.virtual_stages;
-  if (pieces > t.layers && (pieces > t.layers + 2 || (t.layers + 2) % pieces != 0))
+  if (pieces > t.layers && (pieces > t.layers + 2 || (t.layers + 2) % pieces != 0)) {
+    if (returns(plan.schedule))
+      return {"parallel/schedule",
+              fmt::format("is '{}', which has two pieces of layers on each of {} stages, but the "
+                          "model has {} layers",
+                          word_of(plan.schedule), plan.pipeline, t.layers),
+              fmt::format("\"pipeline\": {} or less, or another schedule", t.layers / 2)};
     return {"parallel/virtual_stages",
             fmt::format("is {} on {} stages, but the model has {} layers", plan.virtual_stages,
                         plan.pipeline, t.layers),
             fmt::format("at most {}", t.layers / plan.pipeline)};
+  }
   if (Problem uneven = of_stages(t, plan); !uneven.what.empty())
     return uneven;
   if (plan.expert > 1 && t.experts == 0)

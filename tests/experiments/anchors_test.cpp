@@ -62,6 +62,32 @@ TEST_CASE("an anchor of one GPU is that of its kernels, others are met by runs",
   CHECK(anchor_gpus(spec(kTransformer, R"({"samples_per_s": 300})")) == 8); // the job's own
 }
 
+TEST_CASE("an anchor was measured under the file's host layer, whatever is tried", "[anchor]")
+{
+  // Kernels limit the first, its host's launches the second.
+  for (const auto& [model, batch, measured] :
+       {std::tuple("resnet50", "64", 700.0), std::tuple("bert-base", "1", 40.0)})
+    for (const char* host : {"bare-metal", "vm", "vm-untuned"}) {
+      const std::string text = fmt::format(R"({{"cluster": {{"platform": "c4140-k-v100-sxm2"}},
+        "stack": {{"host": "{}"}}, "jobs": [{{"model": "{}", "framework": "pytorch-ddp",
+        "precision": "fp16", "batch_per_gpu": {}, "anchor": {{"samples_per_s": {}}}}}]}})",
+                                           host, model, batch, measured);
+      CAPTURE(text);
+      CHECK(rate(text, {}) == Approx(measured).epsilon(1e-3));
+      const auto document = parse_document(text, "test");
+      document->root["sweep"] = {{"/stack/host", {"bare-metal", "vm-untuned"}}};
+      RunOptions options;
+      options.uncertainty.method = UncertaintyMethod::steps;
+      std::map<std::string, double> swept;
+      for (const Point& point : load_experiment(document, {}, {}).points)
+        swept[point.settings.front().second] =
+            run_point(point, options).jobs.front().throughput.median;
+      CHECK(swept.at("bare-metal") > 1.05 * swept.at("vm-untuned"));
+      if (swept.contains(host))
+        CHECK(swept.at(host) == Approx(measured).epsilon(1e-3));
+    }
+}
+
 TEST_CASE("the anchor's own job has the anchor's rate", "[anchor][many]")
 {
   CHECK(rate(kNetwork, {{"/jobs/0/anchor", R"({"samples_per_s": 5100, "gpus": 8})"}}) ==

@@ -287,6 +287,9 @@ TEST_CASE("pairs of keys of large jobs that do not go together are refused", "[e
   CHECK_THAT(both("recompute", "full", "recompute_layers", "33"),
              Contains("/jobs/0/recompute_layers is 33, and no stage has more than 32 layers"));
   CHECK(both("recompute", "full", "recompute_layers", "32").empty());
+  CHECK_THAT(both("gpus", "32", "parallel", R"({"pipeline": 32, "schedule": "zb-v"})"),
+             Contains("/jobs/0/parallel/schedule is 'zb-v', which has two pieces of layers on each "
+                      "of 32 stages, but the model has 32 layers\n  hint: \"pipeline\": 16 or"));
   CHECK_THAT(both("optimizer", "muon", "lora", R"({"rank": 8})"),
              Contains("/jobs/0/lora trains adapters, and Muon is for whole matrices"));
   CHECK_THAT(both("optimizer", "muon", "offload", "0.5"),

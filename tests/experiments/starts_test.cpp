@@ -59,6 +59,20 @@ TEST_CASE("ten hours later is as ten minutes later", "[starts][long]")
   const auto hours = test::run_text(text, {{"/jobs/1/start", "\"36000 s\""}});
   for (std::size_t i = 0; i < 2; ++i)
     CHECK(hours.jobs[i].throughput.median == minutes.jobs[i].throughput.median);
+  // Only the first job waits for the second one's steps, however long.
+  CHECK((hours.jobs[0].elapsed.steps - minutes.jobs[0].elapsed.steps).value() ==
+        Approx(36000 - 600));
+  CHECK_THAT(hours.jobs[1].elapsed.steps.value(), test::is(minutes.jobs[1].elapsed.steps.value()));
+}
+
+TEST_CASE("what is left out of the simulation is part of a job's time", "[starts]")
+{
+  const auto jobs = with_starts({0, 36000, 36000.5, 72000});
+  CHECK(asked_time(jobs, Seconds(0), Seconds(30)).value() == 30);
+  CHECK(asked_time(jobs, Seconds(0), Seconds(61)).value() == 36001);
+  CHECK(asked_time(jobs, Seconds(60), Seconds(61)).value() == 1);
+  CHECK(asked_time(jobs, Seconds(60), Seconds(121)).value() == 36000.5);
+  CHECK(asked_time(with_starts({3600}), Seconds(60), Seconds(61)).value() == 1);
 }
 
 } // namespace foretrain::starts_test

@@ -125,6 +125,14 @@ TEST_CASE("what a file says of a plan that cannot run does not matter", "[tune][
     CHECK_THAT(rate_of(tuned_experiment(point, same, "").at("jobs").at(0)),
                test::is(best.tokens_per_s.median));
   }
+  for (const char* recompute : {"none", "full"}) {
+    job["recompute"] = recompute;
+    job["recompute_layers"] = 99;
+    CHECK_THAT(tune(point_of(job), 1, {}).best.at(0).tokens_per_s.median,
+               test::is(best.tokens_per_s.median));
+  }
+  job.erase("recompute");
+  job.erase("recompute_layers");
   job["micro_batch"] = 3;
   CHECK_THAT(tune(point_of(job), 1, {}).best.at(0).tokens_per_s.median,
              test::is(best.tokens_per_s.median));

@@ -36,6 +36,16 @@ class Mistakes(unittest.TestCase):
         self.assertEqual((error.pointer, error.found, error.nearest), ("/jobs/0/precision", "fp61", "fp16"))
         self.assertIn("bf16", error.allowed)
 
+    def test_a_number_that_does_not_fit(self):
+        large = {"model": "llama-3-8b", "framework": "megatron", "precision": "bf16", "gpus": 8, "global_batch": 8}
+        given = {"cluster": {"platform": "hgx-h100"}, "jobs": [{**large, "parallel": {"tensor": 3}}]}
+        error = self.error(given)
+        self.assertEqual((error.pointer, error.found, error.nearest), ("/jobs/0/parallel/tensor", "3", "2"))
+        self.assertEqual(error.allowed, ["2", "4"])
+        given["jobs"][0] = {**large, "global_batch": 9}
+        error = self.error(given)
+        self.assertEqual((error.pointer, error.found, error.nearest), ("/jobs/0/global_batch", "9", "8"))
+
     def test_unknown_preset(self):
         error = self.error(job(model="resnet5"))
         self.assertEqual((error.pointer, error.found, error.nearest), ("/jobs/0/model", "resnet5", "resnet50"))

@@ -59,7 +59,7 @@ class InputError(ForetrainError):
 def _found(problem: str, pointer: str | None) -> str | None:
     if pointer and problem.startswith("is not a known key"):
         return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    for pattern in (r"\bgot (.+)$", r"is not a [^']*'(.*)'", r"^'(.*?)' is not a"):
+    for pattern in (r"\bgot (.+)$", r"is not a [^']*'(.*)'", r"^'(.*?)' is not a", r"^is ('[^']*'|-?[0-9][^\s,]*)(?:,| )"):
         match = re.search(pattern, problem, re.DOTALL)
         if match:
             found = match[1]
@@ -75,6 +75,7 @@ def _allowed(problem: str, hint: str) -> list[str]:
         (r"known [^:]+: (.+?)(?: \(or .*)?$", hint),
         (r"^one of (.+)$", hint),
         (r"did you mean one of (.+)\?", hint),
+        (r"^nearest(?: that do)?: (.+)$", hint),
         (r"allowed units: (.+?)$", problem + "\n" + hint),
     ):
         match = re.search(pattern, text, re.DOTALL)
@@ -84,8 +85,8 @@ def _allowed(problem: str, hint: str) -> list[str]:
 
 
 def _nearest(hint: str) -> str | None:
-    match = re.search(r"did you mean (?:'(.+?)'\?|one of (.+?)[,?])", hint)
-    return (match[1] or match[2]) if match else None
+    match = re.search(r"did you mean (?:'(.+?)'\?|one of (.+?)[,?])|^nearest(?: that do)?: ([^,]+)", hint)
+    return (match[1] or match[2] or match[3]) if match else None
 
 
 def error_of(stderr: str, status: int) -> ForetrainError:

@@ -32,4 +32,19 @@ std::vector<Seconds> simulated_starts(const ResolvedExperiment& experiment)
   return starts;
 }
 
+Seconds asked_time(const ResolvedExperiment& experiment, Seconds from, Seconds to)
+{
+  const std::vector<Seconds> starts = simulated_starts(experiment);
+  Seconds cut_before{};
+  Seconds cut{};
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const Seconds left_out = experiment.jobs[i].spec.start - starts[i];
+    if (starts[i] <= from)
+      cut_before = std::max(cut_before, left_out);
+    if (starts[i] <= to)
+      cut = std::max(cut, left_out);
+  }
+  return to - from + (cut - cut_before);
+}
+
 } // namespace foretrain::experiments

@@ -12,4 +12,7 @@ namespace foretrain::experiments {
 /// After a job that leaves (`ends`) starts stay as they are: it may have left by then, or not.
 std::vector<Seconds> simulated_starts(const ResolvedExperiment& experiment);
 
+/// What the job's time from `from` to `to` in the simulation is, with what was left out of it.
+Seconds asked_time(const ResolvedExperiment& experiment, Seconds from, Seconds to);
+
 } // namespace foretrain::experiments
