@@ -54,7 +54,8 @@ ResolvedJob resolved(const LoadedExperiment& experiment)
 
 } // namespace
 
-TEST_CASE("another batch has the kernels of the one that was measured", "[anchor][closed-form]")
+TEST_CASE("another batch has the kernels of the one that was measured",
+          "[anchor][closed-form][long]")
 {
   const double told = rate(load(job(R"(, "anchor": {"samples_per_s": 400, "batch_per_gpu": 128})"),
                                 {"/jobs/0/batch_per_gpu=16"}));
@@ -129,7 +130,7 @@ TEST_CASE("who changes the anchor too says what is measured there", "[anchor]")
   CHECK(more.warnings.empty());
 }
 
-TEST_CASE("options of a plan leave the anchor where it was measured", "[anchor][plan]")
+TEST_CASE("options of a plan leave the anchor where it was measured", "[anchor][plan][long]")
 {
   const std::string plan = R"({"experiment": )" + kAnchored +
                            R"(, "goals": [{"throughput_at_least": 10}], "changes": [{"name": "gpu",

@@ -62,7 +62,7 @@ TEST_CASE("an anchor of one GPU is that of its kernels, others are met by runs",
   CHECK(anchor_gpus(spec(kTransformer, R"({"samples_per_s": 300})")) == 8); // the job's own
 }
 
-TEST_CASE("an anchor was measured under the file's host layer, whatever is tried", "[anchor]")
+TEST_CASE("an anchor was measured under the file's host layer, whatever is tried", "[anchor][long]")
 {
   // Kernels limit the first, its host's launches the second.
   for (const auto& [model, batch, measured] :

@@ -81,7 +81,7 @@ TEST_CASE("an order holds where each number is above the next by half a percent 
   CHECK_FALSE(order_holds({64, 16, 16}, {"=", ">"}));
 }
 
-TEST_CASE("a claim is about the least, the most, the mean or the spread of several cases")
+TEST_CASE("a claim is about the least, the most, the mean or the spread of several cases", "[long]")
 {
   const Json cases = {{{"settings", batch(16)}}, {{"settings", batch(64)}}};
   const auto taken = [&](const char* take) {
@@ -130,7 +130,7 @@ TEST_CASE("what was published may lie inside the interval of a claim that is mis
   CHECK(it.verdict.inside == true);
 }
 
-TEST_CASE("a bound is inside an interval that reaches it")
+TEST_CASE("a bound is inside an interval that reaches it", "[long]")
 {
   const Range rate =
       judged({{"experiment", "one"}, {"published", 1e6}, {"within", 0.01}}).verdict.numbers.at(0);

@@ -9,7 +9,8 @@ namespace foretrain::inference_test {
 using namespace foretrain::experiments;
 using Catch::Matchers::Contains;
 
-TEST_CASE("GPUs that do not train together do not wait for each other", "[inference][closed-form]")
+TEST_CASE("GPUs that do not train together do not wait for each other",
+          "[inference][closed-form][long]")
 {
   const auto result = [](int gpus, const char* mode) {
     return test::run_text(fmt::format(R"({{"cluster": {{"platform": "dgx-a100"}},

@@ -53,7 +53,7 @@ TEST_CASE("a large job has equally many GPUs on each of its nodes", "[large]")
   CHECK(share(10, "5") == 2);
 }
 
-TEST_CASE("the order of a placement is that of the ranks: groups may cross nodes", "[large]")
+TEST_CASE("the order of a placement is that of the ranks: groups may cross nodes", "[large][long]")
 {
   const auto step = [](const char* places) {
     const auto of = run_text(kJob, {{"/cluster/platform", "\"xe8545\""},

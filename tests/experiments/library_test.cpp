@@ -119,7 +119,7 @@ TEST_CASE("expectations are told one by one", "[library]")
   CHECK_THAT(it.cases.back().message, Contains("9"));
 }
 
-TEST_CASE("plans of a transformer are tuned, the best first", "[library]")
+TEST_CASE("plans of a transformer are tuned, the best first", "[library][long]")
 {
   const Tuned it = Experiment::from_text(R"({
     "cluster": {"platform": "dgx-a100", "nodes": 1, "price_per_gpu_hour": 2},

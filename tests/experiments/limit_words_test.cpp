@@ -99,7 +99,8 @@ TEST_CASE("a tunnel that is one flow waits for a core, which a faster one better
   CHECK_THAT(job.bottleneck.why, Contains("core that serves the packets of a flow of node 0"));
 }
 
-TEST_CASE("what a step waits for beside its computing is told, the most first", "[limits][large]")
+TEST_CASE("what a step waits for beside its computing is told, the most first",
+          "[limits][large][long]")
 {
   const auto why = [](const std::string& parallel, int global_batch) {
     return run_text(fmt::format(R"({{"cluster": {{"platform": "hgx-h100"}},

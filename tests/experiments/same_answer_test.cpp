@@ -120,7 +120,7 @@ TEST_CASE("what shares nothing with a job leaves its interval", "[same][property
   check_scenes(2, 4, UncertaintyMethod::linear);
 }
 
-TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property]")
+TEST_CASE("what shares nothing with some jobs changes nothing", "[same][property][long]")
 {
   check_scenes(4, 2, UncertaintyMethod::steps);
 }

@@ -34,7 +34,7 @@ double exposed(const std::string& main, int gpus)
 
 } // namespace
 
-TEST_CASE("rows are exchanged between GPUs, not on one", "[tables]")
+TEST_CASE("rows are exchanged between GPUs, not on one", "[tables][long]")
 {
   CHECK(exposed("", 1) == 0);
   const auto two = job(R"("hugectr")", "", 2);
@@ -44,7 +44,7 @@ TEST_CASE("rows are exchanged between GPUs, not on one", "[tables]")
   CHECK(two.memory.needed < job(R"("hugectr")", "", 1).memory.needed);
 }
 
-TEST_CASE("what is computed beside rows on their way hides them", "[tables][property]")
+TEST_CASE("what is computed beside rows on their way hides them", "[tables][property][long]")
 {
   // Many small layers: time, and few gradients.
   const double more =

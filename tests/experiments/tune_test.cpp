@@ -273,7 +273,8 @@ TEST_CASE("parts of all layers are made anew where that is less than some layers
   }
 }
 
-TEST_CASE("of a plan that must repeat no more layers are made anew than memory asks for", "[tune]")
+TEST_CASE("of a plan that must repeat no more layers are made anew than memory asks for",
+          "[tune][long]")
 {
   // 13 billion parameters on four GPUs of 80 GB: activations of all layers do not fit.
   const Json job = {{"model", "llama-2-13b"}, {"framework", "nemo"},

@@ -23,7 +23,7 @@ experiments::JobResult job(int gpus, double variation)
 
 } // namespace
 
-TEST_CASE("GPUs wait for the one whose batch has most work", "[work-variation][property]")
+TEST_CASE("GPUs wait for the one whose batch has most work", "[work-variation][property][long]")
 {
   // The expected largest of eight standard normals.
   const double largest = 1.4236;

@@ -45,7 +45,7 @@ std::set<int> gpus_in(const std::string& store)
 
 } // namespace
 
-TEST_CASE("parts of a sweep cost alike, hold each point once, and are collected", "[sweep]")
+TEST_CASE("parts of a sweep cost alike, hold each point once, and are collected", "[sweep][long]")
 {
   const Folder folder;
   const std::string store = folder.file("a.db");
