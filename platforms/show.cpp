@@ -156,21 +156,27 @@ std::string graphs_text(const PlatformSpec& spec, const Stack& stack, int gpus, 
 {
   sim::Engine engine;
   const Machine machine(engine, spec, stack, nodes);
-  std::vector<int> local;
+  // To the library a container is a machine.
+  const bool apart = stack.host.container_per_gpu && gpus > 1;
+  std::vector<std::vector<int>> machines(apart ? static_cast<std::size_t>(gpus) : 1);
   for (int g = 0; g < gpus; ++g)
-    local.push_back(g);
-  const bool between = nodes > 1;
-  const CollectiveGraphs graphs = graphs_of(machine, local, between, rules);
-  return fmt::format("{} GPUs on each of {} node(s), as {} {}.{} assumes links to be\n", gpus,
-                     nodes, rules.tables ? "RCCL" : "NCCL",
-                     rules.version / (rules.version < 10000 ? 1000 : 10000),
-                     rules.version / 100 % (rules.version < 10000 ? 10 : 100)) +
-         graph_text("rings", graphs.ring, between) +
-         graph_text(rules.own_trees() ? "trees (chains inside)"
-                                      : "chains, not used: trees take the rings' order",
-                    graphs.tree, between) +
-         graph_text(between ? "in-switch reduction, tree between nodes" : "in-switch reduction",
-                    graphs.in_switch, between);
+    machines[apart ? static_cast<std::size_t>(g) : 0].push_back(g);
+  const bool between = nodes > 1 || apart;
+  std::string text = fmt::format(
+      "{} GPUs on each of {} node(s){}, as {} {}.{} assumes links to be\n", gpus, nodes,
+      apart ? ", each in a container of its own: a machine of one GPU" : "",
+      rules.tables ? "RCCL" : "NCCL", rules.version / (rules.version < 10000 ? 1000 : 10000),
+      rules.version / 100 % (rules.version < 10000 ? 10 : 100));
+  for (const std::vector<int>& local : machines) {
+    const CollectiveGraphs graphs = graphs_of(machine, local, between, rules);
+    text += graph_text("rings", graphs.ring, between) +
+            graph_text(rules.own_trees() ? "trees (chains inside)"
+                                         : "chains, not used: trees take the rings' order",
+                       graphs.tree, between) +
+            graph_text(between ? "in-switch reduction, tree between nodes" : "in-switch reduction",
+                       graphs.in_switch, between);
+  }
+  return text;
 }
 
 std::string platform_text(const PlatformSpec& spec, const Stack& stack)

@@ -2,6 +2,7 @@
 
 #include "experiments/answers/comparisons.hpp"
 #include "experiments/answers/expectations.hpp"
+#include "experiments/answers/expected_quantities.hpp"
 #include "experiments/run/keep/result_json.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/workers.hpp"
@@ -241,6 +242,7 @@ RunOptions run_options(const PredictOptions& options, std::size_t points)
 Prediction predict(const LoadedExperiment& experiment, const PredictOptions& options,
                    const std::function<void(int, int)>& progress)
 {
+  check_expected_quantities(experiment);
   const std::size_t count = experiment.points.size();
   Points points(count);
   std::vector<std::size_t> missing(count);

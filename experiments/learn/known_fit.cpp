@@ -58,6 +58,12 @@ std::size_t least_known(const calibration::Fit& fit)
   return worst;
 }
 
+// Of measurements, relative to what they are taken to scatter by.
+double noise_of(const KnownFit& known)
+{
+  return std::max(kOfOneRun * known.fit.noise, known.fit.scatter);
+}
+
 // Fits of a task's measurements, from one beginning or another.
 class KnownFits {
 public:
@@ -119,6 +125,9 @@ public:
   std::vector<KnownFit> with_other_limits(const KnownFit& first) const
   {
     std::vector<KnownFit> fits;
+    if (first.knobs.empty())
+      return fits;
+    const double noise = noise_of(first);
     std::vector<double> values;
     for (const auto& parameter : parameters_)
       values.push_back(parameter.start);
@@ -133,12 +142,12 @@ public:
       const bool kept = std::ranges::find(first.knobs, knobs_[i]) != first.knobs.end();
       if (kept && !hidden)
         continue;
-      const double before = loss(here, 1);
+      const double before = loss(here, noise);
       double best = before;
       double begin = 0;
       for (int k = 1; k <= kLowest; ++k) {
         const double value = values[i] * std::pow(kLower, k);
-        if (const double it = loss(at(value), 1); it < best) {
+        if (const double it = loss(at(value), noise); it < best) {
           best = it;
           begin = value;
         }
@@ -165,15 +174,31 @@ public:
   /// The knobs that a fit has moved, in the task's order.
   std::vector<std::size_t> moved(const KnownFit& known) const
   {
-    std::vector<std::size_t> list;
-    for (std::size_t k = 0; k < known.knobs.size(); ++k)
-      if (std::abs(std::log(known.fit.parameters[k].value / bench_.start(known.knobs[k]))) >
-          kChanged)
-        list.push_back(known.knobs[k]);
-    return list;
+    return moved_by(known, [](const calibration::FittedParameter&) { return kChanged; });
+  }
+  /// The same, or where there are none those that it has moved by more than it knows them to.
+  std::vector<std::size_t> moved_at_all(const KnownFit& known) const
+  {
+    const auto clearly = moved(known);
+    return !clearly.empty() ? clearly : moved_by(known, [](const calibration::FittedParameter& p) {
+      return p.spread / p.value;
+    });
   }
 
 private:
+  // By more than `least` of a parameter, relative.
+  template <class Least>
+  std::vector<std::size_t> moved_by(const KnownFit& known, const Least& least) const
+  {
+    std::vector<std::size_t> list;
+    for (std::size_t k = 0; k < known.knobs.size(); ++k) {
+      const calibration::FittedParameter& p = known.fit.parameters[k];
+      if (std::abs(std::log(p.value / bench_.start(known.knobs[k]))) > least(p))
+        list.push_back(known.knobs[k]);
+    }
+    return list;
+  }
+
   // The fit in which a knob stays that another one has taken the place of, and then others would.
   KnownFit in_the_place_of(const KnownFit& first, std::size_t parameter, double begin) const
   {
@@ -257,7 +282,7 @@ private:
     if (of(values) != without)
       return false;
     constexpr double kBound = calibration::FitOptions{}.huber;
-    const double noise = std::max(known.fit.noise, known.fit.scatter);
+    const double noise = noise_of(known);
     double gained = 0;
     double most = 0;
     for (std::size_t i = 0; i < without.size(); ++i) {
@@ -285,7 +310,7 @@ KnownFit best_of(std::vector<KnownFit> all, const KnownFits& fits, const FitTask
   double noise = std::numeric_limits<double>::infinity();
   for (const KnownFit& it : all)
     if (!it.knobs.empty())
-      noise = std::min(noise, std::max(kOfOneRun * it.fit.noise, it.fit.scatter));
+      noise = std::min(noise, noise_of(it));
   if (std::isinf(noise))
     return std::move(all.front());
   std::vector<double> losses;
@@ -299,7 +324,7 @@ KnownFit best_of(std::vector<KnownFit> all, const KnownFits& fits, const FitTask
       best = i;
   KnownFit chosen = std::move(all[best]);
   std::vector<std::string> names;
-  for (const std::size_t knob : fits.moved(chosen))
+  for (const std::size_t knob : fits.moved_at_all(chosen))
     names.push_back(name_of(task.knobs[knob]));
   for (std::size_t i = 0; i < all.size() && !names.empty(); ++i) {
     if (i == best || losses[i] >= least + kGained)

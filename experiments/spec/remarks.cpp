@@ -108,6 +108,17 @@ void remark_other_link(ResolvedJob& job, const platforms::PlatformSpec& platform
   }
 }
 
+// A guest's virtual adapter on a machine that has no guests.
+void remark_guest_network(ResolvedJob& job)
+{
+  const platforms::Host& host = job.stack.host;
+  if (spans_nodes(job) && job.stack.transport.of_guests &&
+      host.isolation != platforms::Isolation::vm)
+    job.warnings.push_back(fmt::format(
+        "{}: '{}' passes the virtual adapter of a guest, and '{}' is no virtual machine (\"host\")",
+        job.spec.name, job.stack.transport.name, host.name));
+}
+
 // Who asks what newer slots would bring to GPUs, or a CPU, that do not know them.
 void remark_slots(ResolvedJob& job, const platforms::PlatformSpec& platform)
 {
@@ -441,6 +452,7 @@ void add_remarks(ResolvedExperiment& e)
     remark_slow_network(job, e.platform);
     remark_other_network(job, e.platform);
     remark_other_link(job, e.platform);
+    remark_guest_network(job);
     remark_slots(job, e.platform);
     remark_slow_storage(job, e);
     if (spans_nodes(job))

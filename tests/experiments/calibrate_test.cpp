@@ -170,6 +170,36 @@ TEST_CASE("an adapter that is slow between nodes stays the cause, whatever the n
   }
 }
 
+TEST_CASE("an adapter hardly slower than what limits it is the cause, or named beside it",
+          "[calibrate]")
+{
+  // A root port of the C4140 passes as much both ways as an adapter of 81.6 Gb/s.
+  const LogFolder folder;
+  const auto of = [&](const char* rate) {
+    const auto machine = truth({{"nic", "connectx5-edr", "/rate", rate, "t"}});
+    const std::string log =
+        folder.write("n.log", nccl_log("c4140-k-v100-sxm2", "nccl", 4, machine, 1 << 30, 2));
+    return calibrate({log}, {.platform = "c4140-k-v100-sxm2", .library = "nccl"});
+  };
+  const auto refused = [](const Calibration& c, const char* parameter) {
+    std::string reasons;
+    for (const auto& r : c.profile.refused)
+      if (r.parameter == parameter)
+        reasons += r.reason;
+    return reasons;
+  };
+  const Calibration slow = of("78 Gb/s");
+  CHECK_THAT(learnt(slow, "/rate"), WithinRel(78e9 / 8, 0.01));
+  CHECK_THAT(refused(slow, "cpu xeon-gold-6148 /root_port_duplex"),
+             Contains("may as well be explained") && Contains("nic connectx5-edr /rate"));
+  // 3 % less of a port are likelier than 21 % less of an adapter.
+  const Calibration near = of("79 Gb/s");
+  CHECK_THAT(learnt(near, "/root_port_duplex"), WithinRel(20.4e9 * 79 / 81.6, 0.02));
+  CHECK_THAT(refused(near, "nic connectx5-edr /rate"),
+             Contains("may as well be explained by 78.9") ||
+                 Contains("may as well be explained by 79"));
+}
+
 TEST_CASE("a switch that adds too slowly is told from slow links by the shape of the times",
           "[calibrate][long]")
 {

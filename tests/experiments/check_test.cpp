@@ -1,6 +1,8 @@
 // Experiments as tests: what fails, what nobody can tell, and the formats that CI reads.
 #include "experiments/answers/check.hpp"
 
+#include "experiments/answers/expected_quantities.hpp"
+#include "experiments/answers/predict.hpp"
 #include "experiments/report/report_check.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/told.hpp"
@@ -225,6 +227,26 @@ TEST_CASE("Experiments below a directory are found, other files left alone")
   std::filesystem::create_directories(directory);
   CHECK_THROWS_AS(experiments_below({directory.string()}), UsageError);
   std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("what no job's result has is misspelt, and told before anything runs", "[check]")
+{
+  const auto expecting = [](const std::string& quantity) {
+    return experiment("{\"quantity\": \"" + quantity + "\", \"at_least\": 1}");
+  };
+  for (const char* quantity : {"/slowdown", "/step_time_s/median", "/time_s/compute", "/fits",
+                               "/busiest/3/utilisation", "/mfu/full", "/training_s/total"}) {
+    CAPTURE(quantity);
+    CHECK_NOTHROW(check_expected_quantities(expecting(quantity)));
+  }
+  for (const char* quantity : {"/step_time_s/mean", "/busiest/first/utilisation", "/fits/median"}) {
+    CAPTURE(quantity);
+    CHECK_THROWS_AS(check_expected_quantities(expecting(quantity)), ConfigError);
+  }
+  CHECK_THROWS_WITH(predict(expecting("/thoughput_samples_per_s"), {}, {}),
+                    Contains("e.json:3:26: error: /expect/0/quantity is not in a job's results: "
+                             "'/thoughput_samples_per_s'") &&
+                        Contains("did you mean '/throughput_samples_per_s'?"));
 }
 
 } // namespace foretrain::check_test

@@ -22,6 +22,15 @@ namespace {
 
 using Keys = std::set<std::string>;
 
+LoadedExperiment loaded(const Json& json)
+{
+  LoadedExperiment experiment;
+  experiment.document = parse_document(json.dump(), "test");
+  experiment.points.push_back({{}, experiment.document, nullptr});
+  experiment.spec = read_point(experiment.points.front());
+  return experiment;
+}
+
 // One GPU in each of two nodes, whose adapter and PCIe link move 12.2 and 12.5 GB/s or so, and
 // far more to exchange than to compute.
 LoadedExperiment two_nodes(const Json& better = nullptr)
@@ -37,11 +46,7 @@ LoadedExperiment two_nodes(const Json& better = nullptr)
                   {"gpus", 2}}}}};
   if (!better.is_null())
     json["better"] = better;
-  LoadedExperiment experiment;
-  experiment.document = parse_document(json.dump(), "test");
-  experiment.points.push_back({{}, experiment.document, nullptr});
-  experiment.spec = read_point(experiment.points.front());
-  return experiment;
+  return loaded(json);
 }
 
 PointResult predicted(const Json& better = nullptr)
@@ -151,6 +156,18 @@ TEST_CASE("the answer tells what helps together, and the limit with both 10 % be
   CHECK_THAT(report_explain(answer), Contains("Limited by PCIe and network adapters: ") &&
                                          Contains("More together than one by one: PCIe twice as "
                                                   "fast and network adapters twice as"));
+}
+
+TEST_CASE(
+    "what servers on the host send passes PCIe and main memory, one limit where both are tight",
+    "[long]")
+{
+  const LoadedExperiment experiment = loaded(
+      {{"cluster", {{"platform", "dgx1-v100"}}},
+       {"jobs", {{{"model", "vgg16"}, {"framework", "tensorflow-ps"}, {"batch_per_gpu", 4}}}}});
+  const Bottleneck limit = run_point(experiment.points.front(), {}).jobs.front().bottleneck;
+  CHECK(limit.tight == std::vector<const Lever*>{lever_named("pcie"), lever_named("memory")});
+  CHECK(limit.name == "PCIe and memory bandwidth of the nodes");
 }
 
 } // namespace foretrain::lever_sets_test

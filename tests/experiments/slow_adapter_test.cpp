@@ -128,4 +128,22 @@ TEST_CASE("adapters of a second network are told to be idle", "[remarks]")
   CHECK(said("[" + fabric(R"("eth0")") + ", " + fabric(R"("eth2")") + "]", 8) == ""); // slow
 }
 
+TEST_CASE("a guest's adapter without a guest is told, between nodes", "[remarks]")
+{
+  const auto said = [](const char* host, const char* network, int gpus) {
+    return warnings_with("virtual adapter", fmt::format(R"({{
+      "cluster": {{"platform": "c4140-k-v100-sxm2"}}, "stack": {{"host": "{}", "network": "{}"}},
+      "jobs": [{{"name": "a", "model": "alexnet", "framework": "pytorch-ddp", "batch_per_gpu": 64,
+                 "gpus": {}}}]}})",
+                                                        host, network, gpus));
+  };
+  CHECK(said("container", "virtio", 8) ==
+        "a: 'virtio network of a virtual machine' passes the virtual adapter of a guest, and "
+        "'container' is no virtual machine (\"host\")\n");
+  CHECK(said("container", "virtio", 4) == "");
+  CHECK(said("vm", "virtio", 8) == "");
+  CHECK(said("vm", "tcp", 8) == "");
+  CHECK(said("container", "tcp", 8) == "");
+}
+
 } // namespace foretrain::slow_adapter_test

@@ -1,5 +1,6 @@
 // A pod for each GPU, and tunnels that are one flow.
 #include "platforms/rings.hpp"
+#include "platforms/show.hpp"
 
 #include "tests/platforms/hop_support.hpp"
 #include "tests/support/catch.hpp"
@@ -156,6 +157,24 @@ TEST_CASE("workers of one guest exchange on its own cores, and pass no adapter",
   CHECK(test::weight_of(hop, engine, engine.name(own)) == both_ends);
   REQUIRE(guest.host.network_latency.value() > 0);
   CHECK(hop.latency == guest.transport.all_latency());
+}
+
+TEST_CASE("a pod is a machine in what is shown of graphs, too", "[pods]")
+{
+  const auto shown = [](const char* host, int gpus) {
+    return graphs_text(platform("hgx-h100"), stack(host, "rdma"), gpus, 1, {});
+  };
+  const std::string pods = shown("pod-per-gpu", 2);
+  CHECK_THAT(pods,
+             Catch::Matchers::StartsWith("2 GPUs on each of 1 node(s), each in a container of "
+                                         "its own: a machine of one GPU, as NCCL"));
+  CHECK_THAT(pods, Catch::Matchers::Contains("nic0 -> 0 -> nic0") &&
+                       Catch::Matchers::Contains("nic1 -> 1 -> nic1"));
+  CHECK(pods.find("NVL") == std::string::npos);
+  const std::string container = shown("container", 2);
+  CHECK_THAT(container, Catch::Matchers::StartsWith("2 GPUs on each of 1 node(s), as NCCL"));
+  CHECK(container.find("nic") == std::string::npos);
+  CHECK(shown("pod-per-gpu", 1).find("nic") == std::string::npos);
 }
 
 } // namespace foretrain::pods_test

@@ -9,7 +9,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr double kLittle = 0.01; // of throughput
-constexpr std::array kLinks = {"nvlink", "pcie", "fabric", "nic"};
+constexpr std::array kLinks = {"nvlink", "pcie", "fabric", "nic", "memory"};
 
 using Members = unsigned; // of kLinks, by place
 
