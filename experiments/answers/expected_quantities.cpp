@@ -7,38 +7,32 @@ namespace foretrain::experiments {
 
 namespace {
 
-const Json& without_null(const Json& schema)
-{
-  return schema.contains("anyOf") ? schema.at("anyOf").front() : schema;
-}
-
 // Adds what stands at `at` and in it; of lists the first entry.
 void add_pointers(const Json& schema, const std::string& at, std::vector<std::string>& pointers)
 {
-  const Json& own = without_null(schema);
   if (!at.empty())
     pointers.push_back(at);
-  if (own.contains("properties"))
-    for (const auto& member : own.at("properties").items())
+  if (schema.contains("properties"))
+    for (const auto& member : schema.at("properties").items())
       add_pointers(member.value(), at + "/" + member.key(), pointers);
-  if (own.contains("items"))
-    add_pointers(own.at("items"), at + "/0", pointers);
+  if (schema.contains("items"))
+    add_pointers(schema.at("items"), at + "/0", pointers);
 }
 
 // Whether results of the schema may have something there.
 bool may_have(const Json& schema, Json::json_pointer at)
 {
-  const Json* own = &without_null(schema);
+  const Json* own = &schema;
   std::vector<std::string> keys;
   for (; !at.empty(); at.pop_back())
     keys.insert(keys.begin(), at.back());
   for (const std::string& key : keys) {
     if (own->contains("properties") && own->at("properties").contains(key))
-      own = &without_null(own->at("properties").at(key));
+      own = &own->at("properties").at(key);
     else if (own->contains("additionalProperties") && own->at("additionalProperties").is_object())
-      own = &without_null(own->at("additionalProperties"));
+      own = &own->at("additionalProperties");
     else if (own->contains("items") && key.find_first_not_of("0123456789") == std::string::npos)
-      own = &without_null(own->at("items"));
+      own = &own->at("items");
     else
       return !own->contains("type"); // any JSON
   }

@@ -170,4 +170,13 @@ TEST_CASE(
   CHECK(limit.name == "PCIe and memory bandwidth of the nodes");
 }
 
+TEST_CASE("links that save no more together than one by one are no one limit", "[long]")
+{
+  const LoadedExperiment experiment = load_experiment("nthu-shared", {}, {});
+  const PointResult shared = run_point(experiment.points.at(1), {});
+  const Bottleneck& limit = shared.jobs.front().bottleneck;
+  CHECK(limit.tight.empty());
+  CHECK(limit.name == "memory bandwidth of the nodes");
+}
+
 } // namespace foretrain::lever_sets_test

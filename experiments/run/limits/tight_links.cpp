@@ -48,9 +48,14 @@ std::vector<std::optional<TightLinks>> tight_links(const ResolvedExperiment& exp
     if (std::popcount(needed) < 2)
       continue;
     tight[i] = TightLinks{levers_of(needed), {}, gain(needed, i)};
+    double one_by_one = 0;
     for (std::size_t k = 0; k < kLinks.size(); ++k)
-      if ((needed >> k & 1U) != 0)
+      if ((needed >> k & 1U) != 0) {
         tight[i]->alone.push_back(gain(1U << k, i));
+        one_by_one += saved_by(tight[i]->alone.back());
+      }
+    if (saved_by(tight[i]->gain) <= one_by_one) // each has a part of the step to itself
+      tight[i].reset();
   }
   return tight;
 }

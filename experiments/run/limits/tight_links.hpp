@@ -15,8 +15,8 @@ struct TightLinks {
 
 /// For each job of `asked` the fewest of NVLink, PCIe, switches, adapters and main memory, which
 /// what passes the host crosses, that bring together, to within a percent of throughput, what all
-/// of them do; nothing for one alone, and for jobs that were not asked about. `base`: throughput by
-/// job.
+/// of them do; nothing for one alone, for those that save no more together than one by one, and for
+/// jobs that were not asked about. `base`: throughput by job.
 std::vector<std::optional<TightLinks>> tight_links(const ResolvedExperiment& experiment,
                                                    const std::vector<double>& base,
                                                    const std::vector<bool>& asked,
