@@ -43,6 +43,7 @@ struct Storage {
   double metadata_operations = 2; // requests to open and close one file
   double metadata_reads = 0.125;  // reads of the media for that: a block holds many inodes
   Seconds open_cpu{20e-6};        // core time of the client to open and close one file
+  double core_speed = 1;          // of clients, over that of the cores that transports are told of
 
   // Read from the above.
   Disk disk_type;

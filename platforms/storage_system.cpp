@@ -49,7 +49,7 @@ StorageWay way_to_servers(const Storage& storage, const PlatformSpec& spec)
     transports.push_back(preset_reference("tcp", storage.origin));
   StorageWay way;
   for (std::size_t i = 0; i < transports.size() && way.network.index < 0; ++i) {
-    way.transport = load_transport(transports[i]);
+    way.transport = on_faster_cores(load_transport(transports[i]), storage.core_speed);
     way.network = find_network(spec, way.transport);
   }
   return way;

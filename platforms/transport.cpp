@@ -190,6 +190,23 @@ Transport load_transport(const Value& reference)
   return load(reference, 0);
 }
 
+Transport on_faster_cores(Transport transport, double factor)
+{
+  transport.cpu_per_segment *= 1 / factor;
+  transport.cpu_per_packet *= 1 / factor;
+  for (auto* framing : {&transport.ethernet, &transport.infiniband})
+    if (*framing)
+      (*framing)->cpu_per_packet *= 1 / factor;
+  for (TransportLayer& layer : transport.layers) {
+    layer.cpu_per_segment *= 1 / factor;
+    layer.cpu_per_packet *= 1 / factor;
+  }
+  transport.copy_rate *= factor;
+  for (Transport& within : transport.within_node)
+    within = on_faster_cores(std::move(within), factor);
+  return transport;
+}
+
 Transport over(Transport upper, const Transport& lower)
 {
   upper.one_flow = upper.one_flow || lower.one_flow;

@@ -142,6 +142,9 @@ Transport load_transport(const Value& reference);
 /// The transport with another's layers below its own: the virtual adapter of a guest.
 Transport over(Transport upper, const Transport& lower);
 
+/// The transport on cores that do its work in so many times less.
+Transport on_faster_cores(Transport transport, double factor);
+
 /// A transport as its file has it.
 struct TransportFile {
   Transport transport;

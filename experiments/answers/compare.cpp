@@ -87,6 +87,17 @@ std::vector<std::pair<std::size_t, std::size_t>> job_pairs(const std::vector<Job
   return pairs;
 }
 
+// The job with what is uncertain of itself called as it is of one of that name: two jobs that are
+// compared are one, whatever people call them.
+JobResult named(JobResult job, const std::string& name)
+{
+  const std::string own = job.name + ": ";
+  for (Uncertainty::Part& part : job.uncertainty->parts)
+    if (part.parameter.starts_with(own))
+      part.parameter.replace(0, job.name.size(), name);
+  return job;
+}
+
 JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const JobResult& b,
                            const CompareOptions& options)
 {
@@ -94,7 +105,7 @@ JobComparison compare_jobs(const ComparedPair& pair, const JobResult& a, const J
   JobComparison told;
   told.counted_in = counted_in(a, b);
   const double ratio = told.rate(b) / told.rate(a);
-  const Deviations deviations = deviations_of_ratio(b, a, profiles);
+  const Deviations deviations = deviations_of_ratio(named(b, a.name), a, profiles);
   const double half = half_width(options.interval);
   told.settings = pair.a->settings;
   told.job = a.name;

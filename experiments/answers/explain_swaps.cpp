@@ -158,12 +158,10 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
     } else if (!experiment.jobs[i].spec.anchor) {
       choices.push_back({job + "/precision", {"fp32", "tf32", "fp16", "bf16"}});
     }
-    const Value& input = experiment.jobs[i].spec.input;
-    if (!experiment.jobs[i].input.synthetic)
-      choices.push_back({job + (input && input.json().is_object() ? "/input/format" : "/input"),
-                         {"synthetic", "tfrecord", "jpeg", "raw"}});
-    if (!experiment.jobs[i].input.synthetic && input && input.json().is_object())
+    if (!experiment.jobs[i].input.synthetic) {
+      choices.push_back({job + "/input/format", {"synthetic", "tfrecord", "jpeg", "raw"}});
       choices.push_back({job + "/input/threads", decoding_threads(experiment)});
+    }
   }
   return choices;
 }
@@ -171,7 +169,11 @@ std::vector<Alternative> choices_of(const ResolvedExperiment& experiment, const 
 Json value_now(const Point& point, const std::string& pointer)
 {
   const Json::json_pointer at(pointer);
-  return point.document->root.contains(at) ? point.document->root.at(at) : Json();
+  const Json& root = point.document->root;
+  const Json::json_pointer in = at.parent_pointer();
+  if (pointer.ends_with("/input/format") && root.contains(in) && root.at(in).is_string())
+    return root.at(in); // in one word
+  return root.contains(at) ? root.at(at) : Json();
 }
 
 bool fit(const ResolvedExperiment& experiment)

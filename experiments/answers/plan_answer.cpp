@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -109,27 +110,58 @@ std::vector<JudgedCandidate> judged_candidates(const LoadedPlan& plan,
   return all;
 }
 
+// Places of values in rising order, equal for those that the last bits of their sums tell apart.
+std::vector<std::size_t> ranks_of(const std::vector<double>& values)
+{
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<std::size_t> ranks(values.size());
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    const double before = values[order[k - 1]];
+    const bool more = values[order[k]] - before > kRounding * std::abs(before);
+    ranks[order[k]] = ranks[order[k - 1]] + (more ? 1U : 0U);
+  }
+  return ranks;
+}
+
 class Judgement {
 public:
   Judgement(const LoadedPlan& plan, const std::vector<JudgedCandidate>& candidates)
       : plan_(plan), candidates_(candidates),
         main_job_(plan.goal_jobs.empty() ? 0 : plan.goal_jobs.front())
   {
+    std::vector<double> costs, rates;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      costs.push_back(candidates[i].cost);
+      rates.push_back(candidates[i].done() ? rate(i) : 0);
+    }
+    by_cost_ = ranks_of(costs);
+    by_rate_ = ranks_of(rates);
   }
 
   /// The cheapest that reaches all goals with the confidence asked for, within the budget; without
-  /// goals the fastest within the budget.
+  /// goals the fastest within the budget, or the cheapest of those that are hardly slower. Of equal
+  /// ones the faster, or the first.
   std::optional<std::size_t> recommended() const
   {
     if (plan_.spec.goals.empty() && !plan_.spec.budget)
       return std::nullopt;
-    return best_allowed([this](std::size_t a, std::size_t b) { return better(a, b); });
+    std::vector<std::size_t> choice = allowed();
+    if (plan_.spec.goals.empty() && !choice.empty()) {
+      const double most =
+          rate(*std::ranges::max_element(choice, {}, [this](auto i) { return rate(i); }));
+      std::erase_if(choice, [&](std::size_t i) { return rate(i) * kSame < most; });
+    }
+    return first_of(choice,
+                    [this](std::size_t i) { return std::pair(cost_rank(i), -rate_rank(i)); });
   }
 
   /// The fastest of those that reach all goals within the budget.
   std::optional<std::size_t> fastest() const
   {
-    return best_allowed([this](std::size_t a, std::size_t b) { return rate(a) > rate(b); });
+    return first_of(allowed(),
+                    [this](std::size_t i) { return std::pair(-rate_rank(i), cost_rank(i)); });
   }
 
   /// Those that nothing else beats at no higher cost, cheapest first.
@@ -139,9 +171,8 @@ public:
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].possible())
         order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) {
-      return cost(a) != cost(b) ? cost(a) < cost(b) : rate(a) > rate(b);
-    });
+    std::ranges::stable_sort(
+        order, {}, [this](std::size_t i) { return std::pair(cost_rank(i), -rate_rank(i)); });
     double best = 0;
     std::erase_if(order, [&](std::size_t i) {
       if (rate(i) <= best * kSame)
@@ -180,25 +211,31 @@ public:
     std::stable_sort(
         changes.begin(), changes.end(),
         [](const SingleChange& a, const SingleChange& b) { return a.ratio > b.ratio; });
+    std::ranges::stable_partition(
+        changes, [this](const SingleChange& it) { return candidates_[it.candidate].fits; });
     return changes;
   }
 
 private:
-  template <class Better>
-  std::optional<std::size_t> best_allowed(const Better& better) const
-  {
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (allowed(i) && (!best || better(i, *best)))
-        best = i;
-    return best;
-  }
-  bool allowed(std::size_t i) const
+  std::vector<std::size_t> allowed() const
   {
     const PlanSpec& spec = plan_.spec;
-    return candidates_[i].possible() && (!spec.budget || cost(i) <= *spec.budget) &&
-           candidates_[i].probability >= spec.confidence;
+    std::vector<std::size_t> list;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].possible() && (!spec.budget || cost(i) <= *spec.budget) &&
+          candidates_[i].probability >= spec.confidence)
+        list.push_back(i);
+    return list;
   }
+  template <class Order>
+  static std::optional<std::size_t> first_of(const std::vector<std::size_t>& list,
+                                             const Order& order)
+  {
+    const auto first = std::ranges::min_element(list, {}, order);
+    return first == list.end() ? std::nullopt : std::optional(*first);
+  }
+  std::ptrdiff_t cost_rank(std::size_t i) const { return static_cast<std::ptrdiff_t>(by_cost_[i]); }
+  std::ptrdiff_t rate_rank(std::size_t i) const { return static_cast<std::ptrdiff_t>(by_rate_[i]); }
   const JobResult& job(std::size_t i) const { return candidates_[i].jobs[main_job_]; }
   double cost(std::size_t i) const { return candidates_[i].cost; }
   double rate(std::size_t i) const { return judged_rate(job(i)); }
@@ -209,19 +246,11 @@ private:
       point += plan_.candidates[k].error.empty() ? 1U : 0U;
     return plan_.experiment.points[point].profiles.get();
   }
-  bool better(std::size_t a, std::size_t b) const
-  {
-    const bool faster = rate(a) > rate(b) * kSame;
-    const bool as_fast = !faster && rate(b) <= rate(a) * kSame;
-    const bool as_dear = std::abs(cost(a) - cost(b)) <= kRounding * std::abs(cost(b));
-    if (as_fast || (!plan_.spec.goals.empty() && !as_dear))
-      return cost(a) < cost(b);
-    return faster;
-  }
 
   const LoadedPlan& plan_;
   const std::vector<JudgedCandidate>& candidates_;
   std::size_t main_job_;
+  std::vector<std::size_t> by_cost_, by_rate_;
 };
 
 } // namespace
@@ -292,9 +321,9 @@ PlanAnswer judge(const LoadedPlan& plan, const ExperimentResult& prediction)
   answer.judged_by = judgement.judged_by();
   answer.frontier = judgement.frontier();
   answer.single_changes = judgement.single_changes();
-  if (const auto shown = answer.recommended ? answer.recommended : answer.fastest)
-    for (const std::string& warning : warnings_of(answer.candidates[*shown], prediction.points))
-      answer.warnings.push_back(warning);
+  const std::size_t shown = answer.recommended.value_or(answer.fastest.value_or(0)); // or today's
+  for (const std::string& warning : warnings_of(answer.candidates[shown], prediction.points))
+    answer.warnings.push_back(warning);
   return answer;
 }
 

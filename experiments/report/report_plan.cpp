@@ -144,6 +144,15 @@ private:
     return sizes;
   }
 
+  // In %; what misses the confidence asked for does so in print, too.
+  std::string probability(double share) const
+  {
+    const std::string text = fmt::format("{:.0f}", 100 * share);
+    return share < answer_.confidence && std::round(100 * share) >= 100 * answer_.confidence
+               ? fmt::format("{:.1f}", std::floor(1000 * share) / 10)
+               : text;
+  }
+
   std::vector<std::string> line(std::size_t i) const
   {
     const JudgedCandidate& it = candidates_[i];
@@ -156,7 +165,7 @@ private:
     line.push_back(number_text(job(i).throughput.median));
     if (whole_training())
       line.push_back(number_text(job(i).days ? job(i).days->median : 0));
-    line.push_back(it.goals.empty() ? "-" : fmt::format("{:.0f}", 100 * it.probability));
+    line.push_back(it.goals.empty() ? "-" : probability(it.probability));
     line.push_back(clipped(job(i).bottleneck.label(), kPlanTextWidth));
     line.push_back(!it.fits ? "does not fit in GPU memory" : i == 0 ? "today" : "");
     return line;
@@ -248,6 +257,18 @@ private:
                        job(*nearest).bottleneck.label());
   }
 
+  // A number of steps is more samples where a step is of more.
+  std::string whole_training_words(const SingleChange& change, bool same) const
+  {
+    const double more =
+        job(change.candidate).training->samples / static_cast<double>(job(0).training->samples);
+    if (std::abs(more - 1) > 1e-6)
+      return fmt::format("a training of {:.3g} times the samples, each {:.3g} times as fast", more,
+                         change.ratio);
+    return same ? "the same time to train"
+                : fmt::format("the training {:.3g} times as fast", change.ratio);
+  }
+
   std::vector<std::string> single_changes() const
   {
     std::vector<std::string> items;
@@ -257,12 +278,13 @@ private:
       std::string what =
           same ? "the same throughput" : fmt::format("{:.3g} times the throughput", ratio);
       if (whole_training())
-        what = same ? "the same time to train"
-                    : fmt::format("the training {:.3g} times as fast", ratio);
+        what = whole_training_words(change, same);
       std::string words = fmt::format("{}: {} instead of {}: {} for {}", change.change,
                                       change.option, change.instead_of, what, money(change.cost));
       if (!same)
         words += fmt::format(" (faster with {})", percent_text(change.probability_faster));
+      if (!candidates_[change.candidate].fits)
+        words += "; it does not fit in GPU memory";
       const std::string& before = job(0).bottleneck.label();
       const std::string& after = job(change.candidate).bottleneck.label();
       if (before != after)

@@ -85,15 +85,17 @@ void take_anchor_of(ResolvedJob& job, const ResolvedExperiment& e, const Resolve
   const int batch = job.spec.anchor->batch_per_gpu.value_or(measured.spec.batch_per_gpu);
   if (batch != job.spec.batch_per_gpu || measured.spec.precision != job.spec.precision ||
       measured.network.name != job.network.name || measured.framework.name != job.framework.name ||
-      then.platform.gpu.name != e.platform.gpu.name)
+      then.platform.gpu.name != e.platform.gpu.name ||
+      measured.stack.host.name != job.stack.host.name)
     job.warnings.push_back(fmt::format(
         "{}: extrapolates: the anchor of {:g} samples/s is of the file as it stands ({} at a batch "
-        "of {}, {}, {}, {}); kernels there take {:.3g} times as long as computed, and are taken to "
+        "of {}, {}, {}, {}, {}); kernels there take {:.3g} times as long as computed, and are "
+        "taken to "
         "do "
         "so here",
         job.spec.name, job.spec.anchor->samples_per_s, measured.network.name, batch,
         word_of(measured.spec.precision), measured.framework.name, then.platform.gpu.name,
-        job.anchor_factor));
+        measured.stack.host.name, job.anchor_factor));
 }
 
 void tell_anchor(ResolvedJob& job)

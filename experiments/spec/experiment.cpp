@@ -107,7 +107,8 @@ void drop_from_sweep(Json& sweep, const std::string& pointer, const Json& value)
   sweep = std::move(kept);
 }
 
-// Objects that a file may leave out are there for --set and sweeps all the same.
+// Objects that a file may leave out, or say in one word, are there for --set and sweeps all the
+// same.
 void make_optional_parents(Document& document, const std::string& pointer)
 {
   static const std::set<std::string> kOptional{"stack", "parameter_servers", "anchor", "better",
@@ -117,6 +118,11 @@ void make_optional_parents(Document& document, const std::string& pointer)
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     if (at->is_object() && !at->contains(steps[i]) && kOptional.count(steps[i]) > 0)
       (*at)[steps[i]] = Json::object();
+    if (Json* const input = steps[i] == "input" && at->is_object() && at->contains("input")
+                                ? &at->at("input")
+                                : nullptr;
+        input != nullptr && input->is_string())
+      *input = {{"format", *input}};
     if (at->is_object() && at->contains(steps[i]))
       at = &(*at)[steps[i]];
     else if (at->is_array() && !steps[i].empty() &&

@@ -102,18 +102,7 @@ void of_each(platforms::Transport& transport, const F& change)
 
 void faster_on_cores(platforms::Stack& stack, double factor)
 {
-  of_each(stack.transport, [factor](platforms::Transport& transport) {
-    transport.cpu_per_segment *= 1 / factor;
-    transport.cpu_per_packet *= 1 / factor;
-    for (auto* framing : {&transport.ethernet, &transport.infiniband})
-      if (*framing)
-        (*framing)->cpu_per_packet *= 1 / factor;
-    for (platforms::TransportLayer& layer : transport.layers) {
-      layer.cpu_per_segment *= 1 / factor;
-      layer.cpu_per_packet *= 1 / factor;
-    }
-    transport.copy_rate *= factor;
-  });
+  stack.transport = platforms::on_faster_cores(std::move(stack.transport), factor);
   stack.host.cpu_per_packet *= 1 / factor;
   stack.host.cpu_per_disk_request *= 1 / factor;
 }
@@ -131,8 +120,10 @@ void faster_cores(ResolvedExperiment& e, double factor)
   e.platform.cpu.clock *= factor;
   e.platform.cpu.copy_rate *= factor;
   faster_on_cores(e.stack, factor);
-  if (e.storage)
+  if (e.storage) {
     e.storage->open_cpu *= 1 / factor;
+    e.storage->core_speed *= factor;
+  }
   for (ResolvedJob& job : e.jobs) {
     faster_on_cores(job.stack, factor);
     host_in_less(job, factor);

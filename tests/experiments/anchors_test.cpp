@@ -1,7 +1,9 @@
 // Anchors of one GPU and of several, of networks and of transformers.
+#include "experiments/answers/comparisons.hpp"
 #include "experiments/run/scenario.hpp"
 #include "experiments/run/simulate/anchor_runs.hpp"
 #include "experiments/spec/anchor.hpp"
+#include "platforms/guest_quality.hpp"
 #include "sim/base/error.hpp"
 #include "tests/experiments/point.hpp"
 #include "tests/support/catch.hpp"
@@ -273,6 +275,41 @@ TEST_CASE("BERT-large takes the same as layers and as a transformer", "[anchor][
   // Attention is one kernel in PyTorch alone, unless a job says otherwise.
   const double untold = rate(text(R"("model": "bert-large-512")"), {});
   CHECK((untold == transformer) == (framework != std::string("pytorch-ddp")));
+}
+
+TEST_CASE("which guest an anchor was measured in is known there, and nowhere else",
+          "[anchor][long]")
+{
+  const auto document = parse_document(R"({"cluster": {"platform": "c4140-k-v100-sxm2"},
+    "stack": {"host": "vm-untuned"}, "jobs": [{"model": "resnet50", "framework": "pytorch-ddp",
+    "precision": "fp16", "batch_per_gpu": 128, "gpus": 1, "anchor": {"samples_per_s": 700}}],
+    "sweep": {"/stack/host": ["vm-untuned", "bare-metal", "vm-tuned"]}})",
+                                       "test");
+  std::vector<JobResult> jobs;
+  const LoadedExperiment sweep = load_experiment(document, {}, {});
+  for (const Point& point : sweep.points)
+    jobs.push_back(run_point(point, {}).jobs.front());
+  const auto below = [&](std::size_t i) {
+    return std::log(jobs[i].throughput.median / jobs[i].throughput.low);
+  };
+  const auto above = [&](std::size_t i) {
+    return std::log(jobs[i].throughput.high / jobs[i].throughput.median);
+  };
+  CHECK(!jobs[0].uncertainty->guest);
+  CHECK(above(0) < 0.06);
+  CHECK(below(0) < 0.06);
+  // The worse it was there, a third at most, the faster the bare machine.
+  const auto untuned =
+      platforms::load_host(resolve_preset(std::string("vm-untuned"), platforms::kHostKind));
+  const double worst =
+      platforms::guest_loss(untuned.quality, 0.05) - platforms::guest_loss(untuned.quality, 0.5);
+  CHECK(!jobs[1].uncertainty->guest);
+  CHECK(above(1) == Approx(std::hypot(worst, above(0))).epsilon(0.03));
+  CHECK(below(1) < above(1) / 3);
+  // What both rest on cancels: a tuned guest is hardly slower, and surely no faster by a third.
+  REQUIRE(jobs[2].uncertainty->guest);
+  const Deviations ratio = deviations_of_ratio(jobs[1], jobs[2], nullptr);
+  CHECK(ratio.larger() * 1.645 < 0.1);
 }
 
 } // namespace foretrain::anchors_test

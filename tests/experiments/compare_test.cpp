@@ -240,4 +240,15 @@ TEST_CASE("A longer sequence alone counts by its tokens")
   CHECK(answer.pairs[0].settings_alone.size() == 2);
 }
 
+TEST_CASE("Two jobs that are compared are one, whatever people call them")
+{
+  const JobResult a = job(1000, {{"train: time of kernels", 0.1}, {"gpu", 0.03}});
+  JobResult b = job(1100, {{"other: time of kernels", 0.1}, {"gpu", 0.03}});
+  const auto high = [&] { return compare(side({{8, a}}), side({{8, b}}), {}).pairs[0].ratio.high; };
+  b.name = "others"; // what is another job's stays its own
+  CHECK(high() == Approx(1.1 * std::exp(1.644854 * std::hypot(0.1, 0.1))).epsilon(1e-5));
+  b.name = "other";
+  CHECK(high() == Approx(1.1));
+}
+
 } // namespace foretrain::compare_test

@@ -82,14 +82,22 @@ TEST_CASE("storage that is rented with machines is offered for such machines alo
 
 TEST_CASE("fewer threads that decode are offered where they starve what drives the GPUs", "[long]")
 {
-  const auto swaps = swaps_of(
-      {{"cluster", {{"platform", "c4140-m-v100-sxm2"}, {"storage", "nvme"}}},
-       {"jobs",
-        Json::array({job({{"model", "googlenet"},
-                          {"gpus", 4},
-                          {"batch_per_gpu", 256},
-                          {"input", {{"format", "tfrecord"}, {"dataset", "imagenet"}}}})})}})[0];
+  const auto swaps_with = [](const Json& input) {
+    return swaps_of({{"cluster", {{"platform", "c4140-m-v100-sxm2"}, {"storage", "nvme"}}},
+                     {"jobs", Json::array({job({{"model", "googlenet"},
+                                                {"gpus", 4},
+                                                {"batch_per_gpu", 256},
+                                                {"input", input}})})}})[0];
+  };
+  const auto swaps = swaps_with({{"format", "tfrecord"}});
   const SwapGain* cores = found(swaps, "/jobs/0/input/threads", 40);
+  const auto in_one_word = swaps_with("tfrecord");
+  REQUIRE(in_one_word.size() == swaps.size());
+  for (std::size_t i = 0; i < swaps.size(); ++i) {
+    CHECK(in_one_word[i].pointer == swaps[i].pointer);
+    CHECK(in_one_word[i].from == swaps[i].from);
+    CHECK(in_one_word[i].gain == swaps[i].gain);
+  }
   REQUIRE(cores != nullptr);
   CHECK(cores->gain > 0.2);
 }

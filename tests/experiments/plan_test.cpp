@@ -353,4 +353,82 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
   CHECK_THAT(refused("/experiment", 3), Contains("experiment"));
 }
 
+TEST_CASE("Equal costs are equal to the last bit, and then the faster one counts")
+{
+  Json json = plan_json();
+  json["goals"][0] = {{"throughput_at_least", 100}};
+  json["cost"] = Json::object();
+  json["changes"] = Json::parse(R"([{"name": "storage", "options": [
+    {"name": "today", "cost": {"fixed": 0.3}}, {"name": "other", "cost": {"fixed": 0.1, "node": 0.1}},
+    {"name": "third", "cost": {"fixed": 0.3}}]}])");
+  const LoadedPlan plan = load(json);
+  REQUIRE(0.1 + 2 * 0.1 != 0.3);
+  const auto of = [&](const std::vector<double>& rates) {
+    return judge(plan, prediction(plan, rates, 0.05));
+  };
+  const PlanAnswer same = of({1000, 1000 * (1 + 1e-12), 1000});
+  CHECK(same.recommended == 0U);
+  CHECK(same.fastest == 0U);
+  CHECK(same.frontier == std::vector<std::size_t>{0});
+  for (const std::vector<double>& rates :
+       {std::vector<double>{1000, 1003, 1001}, std::vector<double>{1000, 1003, 1002}}) {
+    const PlanAnswer answer = of(rates);
+    CHECK(answer.recommended == 1U);
+    CHECK(answer.fastest == 1U);
+    CHECK(answer.frontier == std::vector<std::size_t>{1});
+  }
+  Json budget = json;
+  budget.erase("goals");
+  budget["budget"] = 1;
+  const LoadedPlan within = load(budget);
+  CHECK(judge(within, prediction(within, {1000, 1003, 1001}, 0.05)).recommended == 1U);
+}
+
+TEST_CASE("A change that does not fit says so, and comes after those that do")
+{
+  const LoadedPlan plan = load(plan_json());
+  Json large = prediction(plan, {500, 800, 1250, 2000});
+  large["points"][2]["jobs"][0]["device_memory_byte"] = {{"needed", 17e9}, {"available", 16e9}};
+  const PlanAnswer answer = judge(plan, large);
+  REQUIRE(answer.single_changes.size() == 2);
+  CHECK(answer.single_changes[0].option == "large");
+  CHECK(answer.single_changes[1].option == "quick");
+  const auto words = plan_changes(answer);
+  CHECK_THAT(words[1], Contains("it does not fit in GPU memory"));
+  CHECK_THAT(words[0], !Contains("does not fit"));
+}
+
+TEST_CASE("A training of so many steps is of more samples where steps are larger")
+{
+  const LoadedPlan plan = load(plan_json());
+  Json larger = prediction(plan, {1000, 1000, 1000, 1000});
+  for (std::size_t i = 0; i < 4; ++i)
+    larger["points"][i]["jobs"][0]["training_s"] = {{"total", i == 1 ? 3600 : 1000},
+                                                    {"samples", i == 1 ? 4e6 : 1e6}};
+  const PlanAnswer answer = judge(plan, larger);
+  REQUIRE(answer.single_changes[0].option == "large");
+  CHECK_THAT(plan_changes(answer)[0],
+             Contains("a training of 4 times the samples, each 1.11 times as fast"));
+  CHECK_THAT(plan_changes(answer)[1], Contains("the same time to train"));
+}
+
+TEST_CASE("What misses the confidence misses it in print, and warnings are today's where nothing "
+          "is chosen")
+{
+  Json json = plan_json();
+  const double sigma = 0.1;
+  const double goal = 1000 * std::exp(-1.2755 * sigma); // 89.9 % of normal deviations
+  json["goals"][0] = {{"throughput_at_least", goal}};
+  json["confidence"] = 0.9;
+  const LoadedPlan plan = load(json);
+  Json slow = prediction(plan, {1000, 100, 100, 100}, sigma);
+  slow["points"][0]["warnings"] = {"today's own"};
+  const PlanAnswer answer = judge(plan, slow);
+  CHECK(!answer.recommended);
+  CHECK(answer.candidates[0].probability == Approx(0.899).epsilon(1e-3));
+  const std::string text = report_plan(answer);
+  CHECK_THAT(text, Contains(" 89.8 ") || Contains(" 89.9 "));
+  CHECK_THAT(text, Contains("today's own"));
+}
+
 } // namespace foretrain::plan_test

@@ -297,4 +297,27 @@ TEST_CASE("a request to a server has one of its two ends in a guest", "[storage]
   CHECK_THAT(longer.value(), test::is(2 * 0.5 * (stack.host.network_latency + adapter).value()));
 }
 
+TEST_CASE("a connection to the servers is a core's work: on quicker ones it carries more",
+          "[storage][closed-form]")
+{
+  const auto system = [](double speed) {
+    Storage storage = load_storage(inline_value(kServer));
+    storage.core_speed = speed;
+    return way_to_servers(storage, load_platform(std::string("generic-4gpu"))).transport;
+  };
+  const Transport own = system(1);
+  const Transport quick = system(2);
+  const Framing& framing = *own.ethernet;
+  CHECK(byte_work(own, framing).sockets > 0);
+  CHECK(byte_work(quick, *quick.ethernet).sockets ==
+        Approx(byte_work(own, framing).sockets / 2).epsilon(1e-12));
+  Transport layered = own;
+  layered.layers.push_back({});
+  layered.layers.back().cpu_per_packet = Seconds(4e-6);
+  layered.within_node.push_back(own);
+  const Transport both = on_faster_cores(layered, 2);
+  CHECK(both.layers.back().cpu_per_packet.value() == 2e-6);
+  CHECK(both.within_node.front().copy_rate.value() == 2 * own.copy_rate.value());
+}
+
 } // namespace foretrain::storage_test

@@ -10,6 +10,7 @@
 #include "experiments/run/uncertainty/not_modelled.hpp"
 #include "experiments/run/uncertainty/rate_effects.hpp"
 #include "experiments/run/uncertainty/unexplained.hpp"
+#include "experiments/spec/anchor.hpp"
 #include "sim/engine/random.hpp"
 
 #include <algorithm>
@@ -259,28 +260,82 @@ double longer_steps(const models::StepTimes& time, double kernels)
   return std::log1p(share * std::expm1(kernels));
 }
 
-// Which guest it is, whatever the way in which parameters vary: around the one in the middle.
-// Kernels and their launches are slower in it; what steps wait for else has causes of its own.
-void add_guests(const ResolvedExperiment& experiment, double interval, PointResult& result)
+// The host layer that the anchor of a job was measured under.
+platforms::Host measured_under(const Point& point, const ResolvedExperiment& experiment,
+                               std::size_t job)
+{
+  const Point then = measured_with(point, job);
+  return then.document == point.document ? experiment.jobs[job].stack.host
+                                         : resolve(then).jobs[job].stack.host;
+}
+
+// What steps of a job may take longer, and less long, as logarithms, since nobody knows which of
+// the host layer's guests it is in: around the one in the middle. Kernels and their launches are
+// slower in it; what steps wait for else has causes of its own.
+Deviations guests_of(const platforms::Host& host, const models::StepTimes& time, double interval)
+{
+  if (host.quality.empty())
+    return {};
+  const double typical = platforms::guest_loss(host.quality, 0.5);
+  const auto beside_typical = [&](double share) {
+    return longer_steps(time, platforms::guest_loss(host.quality, share) - typical);
+  };
+  return {beside_typical(0.5 - interval / 2), -beside_typical(0.5 + interval / 2)};
+}
+
+void widen(JobResult& job, const Deviations& ends)
+{
+  job.throughput = widened(job.throughput, ends.below, ends.above);
+  job.step_time = widened(job.step_time, ends.above, ends.below);
+  if (job.alone) { // in the same guest
+    job.alone->throughput = widened(job.alone->throughput, ends.below, ends.above);
+    job.alone->step_time = widened(job.alone->step_time, ends.above, ends.below);
+  }
+}
+
+// An anchor of another host layer's guest: the worse that guest was, the faster the kernels are
+// elsewhere. All that rests on that rate shares it.
+void add_measured_guest(const platforms::Host& then, double interval, JobResult& job)
+{
+  const Deviations guest = guests_of(then, job.time, interval);
+  if (guest.larger() <= 0)
+    return;
+  widen(job, {guest.above, guest.below});
+  const double k = half_width(interval);
+  Uncertainty& uncertainty = *job.uncertainty;
+  Uncertainty::Part part{"guest that the anchor was measured in: " + then.name, guest.larger() / k,
+                         guest.below / k};
+  part.if_larger = guest.below / k;
+  part.if_smaller = guest.above / k;
+  const auto place = std::ranges::find_if(uncertainty.parts, [&](const Uncertainty::Part& it) {
+    return std::abs(it.effect) < part.effect;
+  });
+  uncertainty.parts.insert(place, part);
+  set_parameters(beside({uncertainty.slower.value_or(uncertainty.parameters),
+                         uncertainty.faster.value_or(uncertainty.parameters)},
+                        Deviations(guest.above / k, guest.below / k)),
+                 uncertainty);
+}
+
+// Which guest it is, whatever the way in which parameters vary. A rate that was measured in the
+// job's own guest knows it.
+void add_guests(const Point& point, const ResolvedExperiment& experiment, double interval,
+                PointResult& result)
 {
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
-    const platforms::Host& host = experiment.jobs[i].stack.host;
-    if (host.quality.empty() || anchored_by_runs(experiment.jobs[i].spec)) // measured in its guest
-      continue;
     JobResult& job = result.jobs[i];
-    const double typical = platforms::guest_loss(host.quality, 0.5);
-    const auto beside_typical = [&](double share) {
-      return longer_steps(job.time, platforms::guest_loss(host.quality, share) - typical);
-    };
-    const double slower = beside_typical(0.5 - interval / 2);
-    const double faster = -beside_typical(0.5 + interval / 2);
-    job.uncertainty->guest = GuestSpread{host.name, slower, faster};
-    job.throughput = widened(job.throughput, slower, faster);
-    job.step_time = widened(job.step_time, faster, slower);
-    if (job.alone) { // in the same guest
-      job.alone->throughput = widened(job.alone->throughput, slower, faster);
-      job.alone->step_time = widened(job.alone->step_time, faster, slower);
+    const platforms::Host& host = experiment.jobs[i].stack.host;
+    if (experiment.jobs[i].spec.anchor) {
+      const platforms::Host then = measured_under(point, experiment, i);
+      if (then.name == host.name)
+        continue;
+      add_measured_guest(then, interval, job);
     }
+    const Deviations guest = guests_of(host, job.time, interval);
+    if (guest.larger() <= 0)
+      continue;
+    job.uncertainty->guest = GuestSpread{host.name, guest.below, guest.above};
+    widen(job, guest);
   }
 }
 
@@ -314,7 +369,7 @@ void add_uncertainty(const Point& point, const ResolvedExperiment& experiment,
                      const RunOptions& options, PointResult& result)
 {
   add_parameters(point, experiment, options, result);
-  add_guests(experiment, options.uncertainty.interval, result);
+  add_guests(point, experiment, options.uncertainty.interval, result);
 }
 
 } // namespace foretrain::experiments
