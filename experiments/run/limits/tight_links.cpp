@@ -54,7 +54,7 @@ std::vector<std::optional<TightLinks>> tight_links(const ResolvedExperiment& exp
         tight[i]->alone.push_back(gain(1U << k, i));
         one_by_one += saved_by(tight[i]->alone.back());
       }
-    if (saved_by(tight[i]->gain) <= one_by_one) // each has a part of the step to itself
+    if (saved_by(tight[i]->gain) <= one_by_one + kLittle) // each has a part of the step to itself
       tight[i].reset();
   }
   return tight;
