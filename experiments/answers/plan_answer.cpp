@@ -211,8 +211,9 @@ public:
     std::stable_sort(
         changes.begin(), changes.end(),
         [](const SingleChange& a, const SingleChange& b) { return a.ratio > b.ratio; });
-    std::ranges::stable_partition(
-        changes, [this](const SingleChange& it) { return candidates_[it.candidate].fits; });
+    std::stable_partition(changes.begin(), changes.end(), [this](const SingleChange& it) {
+      return candidates_[it.candidate].fits;
+    });
     return changes;
   }
 
