@@ -118,16 +118,13 @@ void make_optional_parents(Document& document, const std::string& pointer)
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     if (at->is_object() && !at->contains(steps[i]) && kOptional.count(steps[i]) > 0)
       (*at)[steps[i]] = Json::object();
-    if (Json* const input = steps[i] == "input" && at->is_object() && at->contains("input")
-                                ? &at->at("input")
-                                : nullptr;
-        input != nullptr && input->is_string())
-      *input = {{"format", *input}};
-    if (at->is_object() && at->contains(steps[i]))
+    if (at->is_object() && at->contains(steps[i])) {
       at = &(*at)[steps[i]];
-    else if (at->is_array() && !steps[i].empty() &&
-             steps[i].find_first_not_of("0123456789") == std::string::npos && steps[i].size() < 9 &&
-             std::stoul(steps[i]) < at->size())
+      if (steps[i] == "input" && at->is_string())
+        *at = {{"format", *at}};
+    } else if (at->is_array() && !steps[i].empty() &&
+               steps[i].find_first_not_of("0123456789") == std::string::npos &&
+               steps[i].size() < 9 && std::stoul(steps[i]) < at->size())
       at = &(*at)[std::stoul(steps[i])];
     else
       return; // set_value says what is wrong
