@@ -43,10 +43,13 @@ void check_changes(const PlanSpec& spec, const Value& root)
       if (set && !set.json().is_object())
         set.fail("must be an object of JSON pointers and values, got " + set.shown());
       if (set)
-        for (const auto& entry : set.json().items())
+        for (const auto& entry : set.json().items()) {
           if (entry.key().empty() || entry.key().front() != '/')
             set.fail_at(entry.key(), "must be a JSON pointer into the experiment, like "
                                      "/stack/network");
+          if (entry.key() == "/sweep" || entry.key().starts_with("/sweep/"))
+            set.fail_at(entry.key(), "is left out of plans: changes are what varies");
+        }
     }
   }
 }
@@ -59,20 +62,24 @@ void write_out_values(PlanSpec& spec, const Value& root)
     const Value at = root.at("changes").at(c);
     if (change.vary.empty() != change.values.empty())
       at.fail("must have vary and values together");
+    for (PlanOption& option : change.options)
+      option.place = option.set;
     if (change.vary.empty())
       continue;
     if (!change.options.empty())
       at.at("options").fail("must not be given beside vary and values");
     if (change.vary.front() != '/')
       at.at("vary").fail("must be a JSON pointer, like /cluster/nodes");
-    for (const Json& value : change.values) {
+    for (std::size_t o = 0; o < change.values.size(); ++o) {
+      const Json& value = change.values[o];
       auto document = std::make_shared<Document>();
       document->path = root.document()->path;
       document->name = root.document()->name;
       document->root[change.vary] = value;
       change.options.push_back({value.is_string() ? value.get<std::string>() : value.dump(),
                                 Value(DocumentPtr(document)),
-                                {}});
+                                {},
+                                at.at("values").at(o)});
     }
   }
 }
@@ -210,9 +217,9 @@ void check_pointers(const PlanSpec& spec)
       for (const auto& entry : option.set.json().items()) {
         for (const auto& [change, pointer] : known)
           if (change != c && overlap(pointer, entry.key()))
-            option.set.fail("sets " + entry.key() + ", and change '" + spec.changes[change].name +
-                                "' sets " + pointer,
-                            "make them one change, or let each set a part of its own");
+            option.place.fail("sets " + entry.key() + ", and change '" + spec.changes[change].name +
+                                  "' sets " + pointer,
+                              "make them one change, or let each set a part of its own");
         known.emplace_back(c, entry.key());
       }
     }
@@ -285,7 +292,7 @@ void refuse_hopeless(const PlanSpec& spec, const std::vector<Candidate>& candida
       }
       const PlanOption& option = spec.changes[c].options[o];
       if (!works && o > 0 && option.set)
-        option.set.fail("works in no combination: " + std::string((*first)->what()));
+        option.place.fail("works in no combination: " + std::string((*first)->what()));
       if (!works)
         throw **first;
     }

@@ -24,6 +24,7 @@ struct PlanOption {
   std::string name;
   Value set; // object: JSON pointer into the experiment -> value; absent: as the experiment is
   PlanCost cost;
+  Value place{}; // of `set` in the plan, or of the value that it is short for
 };
 
 struct PlanChange {

@@ -188,7 +188,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   const std::string asked = lower_case(word);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
-  std::size_t best_letters = 0; // in common: of as near names the one that lost none
+  // Of as near names the one that lost no letter, then the one that begins alike.
+  std::pair<std::size_t, std::size_t> best_letters;
   for (const auto& candidate : candidates) {
     const std::string known = lower_case(candidate);
     if (candidate.size() > 200 || other_family(asked, known))
@@ -196,7 +197,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     std::size_t distance = edit_distance(asked, known);
     if (word.size() >= 3 && known.starts_with(asked))
       distance = std::min<std::size_t>(distance, 2);
-    const std::size_t letters = letters_in_common(asked, known);
+    const auto [end, _] = std::mismatch(asked.begin(), asked.end(), known.begin(), known.end());
+    const std::pair letters{letters_in_common(asked, known),
+                            static_cast<std::size_t>(end - asked.begin())};
     const bool rather = distance == best_distance && letters > best_letters && !best.empty();
     if (distance < best_distance || rather) {
       best = candidate;

@@ -351,6 +351,14 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
               {{"model", "resnet50"}, {"framework", "pytorch-horovod"}, {"batch_per_gpu", 64}}),
       Contains("epochs"));
   CHECK_THAT(refused("/experiment", 3), Contains("experiment"));
+  CHECK_THAT(refused("/changes/1/options/1/set", {{"/sweep", Json::object()}}),
+             Contains("options/1/set/~1sweep is left out of plans"));
+  CHECK_THAT(
+      refused("/changes/1", {{"name", "size"}, {"vary", "/jobs/0/gpus"}, {"values", {8, 9}}}),
+      Contains("/changes/1/values/1 works in no combination") && Contains("only 8 GPUs"));
+  CHECK_THAT(
+      refused("/changes/1", {{"name", "n"}, {"vary", "/stack/network"}, {"values", {"ipoib"}}}),
+      Contains("/changes/1/values/0 sets /stack/network"));
 }
 
 TEST_CASE("Equal costs are equal to the last bit, and then the faster one counts")

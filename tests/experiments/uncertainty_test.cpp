@@ -91,6 +91,49 @@ TEST_CASE("no cause is hidden by another that reaches the same limit", "[uncerta
   CHECK(effects.more[3].front() == 0);
 }
 
+TEST_CASE("of two limits that are as near the slower one counts", "[uncertainty][closed-form]")
+{
+  constexpr double kSpread = 0.1;
+  std::vector<Variable> variables;
+  for (const auto& [name, kind] : {std::pair{"kernels", "gpu"}, std::pair{"disk", "disk"},
+                                   std::pair{"idle", "disk"}, std::pair{"call", "latency"}}) {
+    Variable variable{name, kind, {}, kSpread};
+    variable.at.push_back({std::string("/") + name, {1, "", 1}, 0, 1e9});
+    variables.push_back(variable);
+  }
+  variables.back().at.front().value.unit = "us"; // more of it is worse
+  int runs = 0;
+  const auto effects_where_disk_is = [&](double ahead) {
+    runs = 0;
+    const RatesOf rates = [&](const Point& at, bool) {
+      ++runs;
+      std::map<std::string, double> is{{"/kernels", 1}, {"/disk", ahead}, {"/call", 1}};
+      if (at.document->overlay)
+        for (const OverlayEntry& entry : at.document->overlay->entries)
+          is[entry.pointer] *= entry.value.is_string() ? std::stod(entry.value.get<std::string>())
+                                                       : entry.value.get<double>();
+      return LogRates{
+          -std::log(std::max({1 / is["/kernels"], 1 / is["/disk"], 0.95 * is["/call"]}))};
+    };
+    return linear_effects({{}, std::make_shared<Document>(), nullptr}, rates, variables);
+  };
+  const double reach = half_width(0.9) * kSpread;
+  const LinearEffects tie = effects_where_disk_is(1);
+  for (const std::size_t v : {0u, 1u}) {
+    CHECK(tie.more[v].front() == 0);
+    CHECK_THAT(tie.less[v].front(), WithinRel(kSpread, 1e-9));
+  }
+  CHECK(tie.less[2].front() == 0);
+  CHECK(tie.less[3].front() == 0); // a shorter call
+  const double longer = kSpread + std::log(0.95);
+  CHECK_THAT(tie.more[3].front(), WithinRel(-longer, 1e-6));
+  const LinearEffects ahead = effects_where_disk_is(1.05);
+  CHECK_THAT(ahead.less[1].front(), WithinRel((reach - std::log(1.05)) * kSpread / reach, 1e-9));
+  CHECK_THAT(ahead.less[0].front(), WithinRel(kSpread, 1e-9));
+  const LinearEffects far = effects_where_disk_is(10);
+  CHECK(far.less[1].front() == 0);
+}
+
 TEST_CASE("a speedup is as uncertain as what one GPU does not share", "[uncertainty][long]")
 {
   const LogFolder folder;

@@ -75,11 +75,14 @@ public:
     const Effect found = found_at(shift_along(along));
     const Effect beside =
         scaled(combined(1, found, -covariance(found, along, correlations_), along));
+    std::vector<Effect> ways{scaled(found)}; // of two limits that are as near the one that counts
     for (const double turn : {1.0 / 6, 1.0 / 3, 1.0 / 2}) {
       const double angle = turn * std::numbers::pi;
-      if (const auto there = reached(combined(std::cos(angle), along, std::sin(angle), beside)))
-        furthest = std::max(furthest, *there);
+      ways.push_back(combined(std::cos(angle), along, std::sin(angle), beside));
     }
+    for (const Effect& way : ways)
+      if (const auto there = reached(way))
+        furthest = std::max(furthest, *there);
     return std::max(0.0, furthest) / quantity_.half_width;
   }
 

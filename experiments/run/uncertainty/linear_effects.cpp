@@ -18,6 +18,10 @@ constexpr double kLargestShift = 0.5;
 // Change of a rate by several variables together that is not looked into: an interval of 1 % is
 // wider than a hundred such changes by less than a hundredth of it.
 constexpr double kTooLittle = 1e-4;
+// Of what several variables do when all are worse: a part of it, and a change, that their effects
+// need not explain.
+constexpr double kUnexplainedPart = 1.0 / 3;
+constexpr double kUnexplained = 0.005;
 
 // How far a variable may be turned up or down: where the format allows no more, down. What acts
 // unevenly as far as intervals of nine in ten ask: there it may meet what holds it.
@@ -63,14 +67,16 @@ public:
                                             {variables.size(), LogRates(base_.size(), 0)},
                                             base_}
   {
-    Group unlikely;
+    Group likely, unlikely;
     for (std::size_t v = 0; v < variables.size(); ++v)
-      if (in_every_step(variables[v]))
-        measure({v});
-      else
-        unlikely.push_back(v);
+      (in_every_step(variables[v]) ? likely : unlikely).push_back(v);
+    for (const std::size_t v : likely)
+      measure({v});
     if (!unlikely.empty())
       look_into(unlikely, measure(unlikely));
+    for (const Group& group : {likely, unlikely})
+      if (!group.empty())
+        look_at_worse(group);
   }
 
   LinearEffects result() && { return std::move(effects_); }
@@ -161,6 +167,47 @@ private:
     if (hidden || (second.size() == 1 && !too_little(of_second)))
       of_second = measure(second);
     look_into(second, of_second);
+  }
+
+  // What is better changes nothing where another limit is as near, or not much; what is worse may.
+  // Halves a group whose effects do not explain what it does when all of it is worse.
+  void look_at_worse(const Group& group)
+  {
+    std::vector<double> shift(variables_.size(), 0);
+    LogRates expected(base_.size(), 0);
+    for (const std::size_t v : group) {
+      const double size = shift_for(variables_[v]);
+      shift[v] = is_time(variables_[v]) ? size : -std::abs(size);
+      const LogRates& effects = side(v, shift[v]);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        expected[i] += effects[i] * shift[v] / variables_[v].spread;
+    }
+    const auto changes = changes_with(shift, group);
+    if (changes && is_explained(*changes, expected))
+      return;
+    if (group.size() > 1) {
+      const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+      look_at_worse({group.begin(), middle});
+      look_at_worse({middle, group.end()});
+    } else if (changes) {
+      const std::size_t v = group.front();
+      side(v, shift[v]) = per_deviation(*changes, variables_[v], shift[v]);
+    }
+  }
+
+  LogRates& side(std::size_t v, double shift)
+  {
+    return shift > 0 ? effects_.more[v] : effects_.less[v];
+  }
+
+  static bool is_explained(const LogRates& changes, const LogRates& expected)
+  {
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const double most = std::max(std::abs(changes[i]), std::abs(expected[i]));
+      if (std::abs(changes[i] - expected[i]) > std::max(kUnexplained, kUnexplainedPart * most))
+        return false;
+    }
+    return true;
   }
 
   const Point& point_;

@@ -20,7 +20,8 @@ bool changes_exchanges(const Variable& variable);
 bool acts_unevenly(const Variable& variable);
 
 /// Effect of one standard deviation of each variable on the logarithm of each rate, of a job or
-/// whatever has one: [variable][rate]. The sides differ for variables that act unevenly.
+/// whatever has one: [variable][rate]. The sides differ for variables that act unevenly, and where
+/// what is worse counts for more than what is better, as of two limits that are as near.
 struct LinearEffects {
   std::vector<LogRates> more; // of a variable
   std::vector<LogRates> less; // with the sign of `more`

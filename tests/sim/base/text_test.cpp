@@ -29,6 +29,7 @@ TEST_CASE("The nearest name: exchanged letters are one mistake, of equals the on
   CHECK(nearest("modl", keys) == "model");
   CHECK(nearest("mod", keys) == "mode");
   CHECK(nearest("gpsu", keys) == "gpus");
+  CHECK(nearest("nodes", {"notes", "node"}) == "node");
   CHECK(nearest("framework", keys).empty());
 }
 
