@@ -14,6 +14,8 @@ namespace foretrain::calibration {
 
 namespace {
 
+constexpr double kMostInFlight = 1.25; // of the queues: means are of other times than totals
+
 std::optional<FioSide> side(const Value& job, const char* key)
 {
   const Value value = log_member(job, key);
@@ -94,6 +96,19 @@ bool held_back(const Value& job, const Value& global)
   });
 }
 
+// Little's law: operations in flight are their rate times their latency.
+void check_in_flight(const FioJob& job, const Value& value)
+{
+  double in_flight = 0;
+  for (const auto* side : {&job.read, &job.write})
+    in_flight += *side ? (*side)->in_flight() : 0;
+  if (in_flight > kMostInFlight * job.depth)
+    value.fail(fmt::format("has {:.3g} operations in flight (iops x mean latency), and queues of "
+                           "{:g}",
+                           in_flight, job.depth),
+               "was a number edited?");
+}
+
 // What ran at the same time, side by side.
 void add_side(std::optional<FioSide>& sum, const std::optional<FioSide>& more)
 {
@@ -162,6 +177,8 @@ FioLog read_fio(const std::string& text, const std::string& name)
     job.write = side(value, "write");
     if (!job.read && !job.write)
       value.fail("neither read nor wrote");
+    if (has_option(options, "iodepth") || has_option(global, "iodepth"))
+      check_in_flight(job, value);
     const double group = value.json().contains("groupid") ? log_number(value, "groupid")
                                                           : -1 - static_cast<double>(i); // alone
     const auto known = std::find(groups.begin(), groups.end(), group);

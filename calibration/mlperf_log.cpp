@@ -54,9 +54,9 @@ private:
     else if (key == "submission_platform")
       log_.platform = log_text(event, "value");
     else if (key == "global_batch_size")
-      log_.global_batch = log_number(event, "value", 1);
+      once(log_.global_batch, event, line);
     else if (key == "train_samples")
-      log_.train_samples = log_number(event, "value", 1);
+      once(log_.train_samples, event, line);
     else if (key == "throughput")
       log_.throughput.push_back(log_number(event, "value"));
     else if (key == "tracked_stats" && log_member(event, "value").json().contains("throughput"))
@@ -81,6 +81,18 @@ private:
     }
   }
 
+  // Ranks may tell it, each; another value is of another run.
+  void once(double& value, const Value& event, int line) const
+  {
+    const double told = log_number(event, "value", 1);
+    if (value > 0 && told != value)
+      fail(name_, line,
+           fmt::format("{} is {:g}, and was {:g} before: two runs in one log",
+                       log_text(event, "key"), told, value),
+           "give each a file of its own");
+    value = told;
+  }
+
   // Some programs tell blocks of so many epochs in place of epochs.
   void begin_block(const Value& event)
   {
@@ -99,7 +111,7 @@ private:
       return;
     const double trained = at - *block_ - block_evaluated_;
     if (trained <= 0)
-      fail(name_, line, "a block stops before it starts", "was its clock set meanwhile?");
+      fail(name_, line, "a block stops no later than it starts", "was its clock set meanwhile?");
     if (block_epochs_ > 0)
       log_.blocks.emplace_back(trained * 1e-3 / block_epochs_);
     block_.reset();
@@ -117,7 +129,7 @@ private:
     if (!epoch_)
       return;
     if (at <= *epoch_)
-      fail(name_, line, "an epoch stops before it starts", "was its clock set meanwhile?");
+      fail(name_, line, "an epoch stops no later than it starts", "was its clock set meanwhile?");
     log_.epochs.emplace_back((at - *epoch_) * 1e-3);
     epoch_.reset();
   }

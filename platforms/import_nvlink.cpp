@@ -36,7 +36,19 @@ const char* const kHint = "give --nvlink: switch, pairs, none or a platform with
 
 Json links_of_platform(const FoundNode& found, const std::string& name)
 {
-  const PlatformSpec spec = load_platform(resolve_preset(name, kPlatformKind));
+  const auto resolved = [&] {
+    try {
+      return resolve_preset(name, kPlatformKind);
+    } catch (const UsageError&) {
+      if (const std::string word = nearest(name, {"switch", "pairs", "none"}); !word.empty())
+        throw UsageError(
+            fmt::format("--nvlink {}: is no switch, pairs or none, nor a platform; did "
+                        "you mean {}?",
+                        name, word));
+      throw;
+    }
+  };
+  const PlatformSpec spec = load_platform(resolved());
   if (spec.gpus_per_node() != static_cast<int>(found.gpus.size()))
     throw UsageError(fmt::format("--nvlink {}: has {} GPUs in a node, the file {}", name,
                                  spec.gpus_per_node(), found.gpus.size()));

@@ -47,7 +47,13 @@ XmlFile::XmlFile(const std::string& text, std::string name) : text_(text), name_
       throw ConfigError(where(node.offset_debug()), "",
                         "carries a document type, which NCCL never "
                         "writes");
-  if (!root())
+  int roots = 0;
+  for (const auto& node : document_.children())
+    if (node.type() == pugi::node_element && ++roots > 1)
+      throw ConfigError(where(node.offset_debug()), "",
+                        fmt::format("holds <{}> behind its first element", excerpt(node.name())),
+                        "a file is of one host");
+  if (roots == 0)
     throw ConfigError(where(0), "", "holds no XML element");
 }
 

@@ -181,6 +181,8 @@ private:
     const OnnxShape& weight = need(node, node.inputs.size() < 2 ? "" : node.inputs[1], 3);
     const OnnxShape& out = need(node, node.outputs.front(), 3);
     check_convolution(file_, path_, node, in, weight);
+    if (node.op == "Conv")
+      check_result(file_, path_, node, windowed(node, in, &weight), out);
     const auto given = node.integers.find("group");
     const double groups =
         given == node.integers.end() ? 1 : std::max(1.0, static_cast<double>(given->second));

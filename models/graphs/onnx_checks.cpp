@@ -11,6 +11,11 @@ namespace foretrain::models {
 
 namespace {
 
+std::string written(const OnnxShape& shape)
+{
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
 class ShapeCheck {
 public:
   ShapeCheck(const OnnxFile& file, const std::string& path, const OnnxNode& node)
@@ -28,6 +33,12 @@ public:
   {
     const auto found = node_.integers.find(name);
     return found != node_.integers.end() && found->second == 1;
+  }
+
+  void holds_something(const OnnxShape& shape) const
+  {
+    if (std::ranges::count(shape, 0) > 0)
+      fail(fmt::format("takes {}", written(shape)), "every dimension must be at least 1");
   }
 
   [[noreturn]] void fail(const std::string& problem, const std::string& allowed) const
@@ -48,17 +59,14 @@ private:
   const OnnxNode& node_;
 };
 
-std::string written(const OnnxShape& shape)
-{
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
 } // namespace
 
 void check_product(const OnnxFile& file, const std::string& path, const OnnxNode& node,
                    const OnnxShape& left, const OnnxShape& right)
 {
   const ShapeCheck check(file, path, node);
+  check.holds_something(left);
+  check.holds_something(right);
   if (node.op == "Gemm" && (left.size() != 2 || right.size() != 2))
     check.fail(fmt::format("multiplies {} by {}", written(left), written(right)),
                "Gemm takes two matrices; MatMul takes more dimensions");
@@ -81,6 +89,11 @@ void check_convolution(const OnnxFile& file, const std::string& path, const Onnx
                        const OnnxShape& input, const OnnxShape& weight)
 {
   const ShapeCheck check(file, path, node);
+  check.holds_something(weight);
+  for (const char* name : {"strides", "dilations"})
+    if (const auto found = node.lists.find(name);
+        found != node.lists.end() && std::ranges::min(found->second) < 1)
+      check.fail(fmt::format("has {} {}", name, written(found->second)), "1 or more");
   if (input.size() != weight.size())
     check.fail(
         fmt::format("has a weight of {} for an input of {}", written(weight), written(input)),
@@ -104,6 +117,19 @@ void check_convolution(const OnnxFile& file, const std::string& path, const Onnx
     check.fail(fmt::format("has {:.0f} channels in, group {} and a weight of {}", channels, groups,
                            written(weight)),
                fmt::format("{:.0f} channels fit that weight", wanted));
+}
+
+void check_result(const OnnxFile& file, const std::string& path, const OnnxNode& node,
+                  const OnnxShape& result, const OnnxShape& declared)
+{
+  const ShapeCheck check(file, path, node);
+  bool fits = result.size() == declared.size();
+  for (std::size_t i = 1; fits && i < result.size(); ++i) // batches are often told for one
+    fits = check.fits(static_cast<double>(result[i]), static_cast<double>(declared[i]));
+  if (!fits)
+    check.fail(fmt::format("gives {}, and '{}' is declared as {}", written(result),
+                           node.outputs.front(), written(declared)),
+               "pads, strides and shapes must fit each other");
 }
 
 void check_letter(const OnnxFile& file, const std::string& path, const OnnxNode& node, char letter,

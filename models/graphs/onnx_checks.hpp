@@ -14,6 +14,10 @@ void check_product(const OnnxFile& file, const std::string& path, const OnnxNode
 void check_convolution(const OnnxFile& file, const std::string& path, const OnnxNode& node,
                        const OnnxShape& input, const OnnxShape& weight);
 
+/// What a convolution gives against what the file declares; batches may differ.
+void check_result(const OnnxFile& file, const std::string& path, const OnnxNode& node,
+                  const OnnxShape& result, const OnnxShape& declared);
+
 /// A letter of Einsum's equation, wherever it stands.
 void check_letter(const OnnxFile& file, const std::string& path, const OnnxNode& node, char letter,
                   double length, double other);

@@ -1,7 +1,7 @@
 #include "models/graphs/onnx_file.hpp"
 
+#include "models/traces/text_source.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/files.hpp"
 #include "sim/base/wire_format.hpp"
 
 #include <algorithm>
@@ -14,10 +14,11 @@ namespace foretrain::models {
 
 namespace {
 
-constexpr std::uintmax_t kLargest = 2'000'000'000; // protobuf's own limit is 2 GiB
-constexpr std::size_t kSmallTensor = 64;           // integers that may be a shape
-constexpr int kInt64 = 7, kInt32 = 6, kBool = 9;   // TensorProto.DataType
-constexpr int kDeepestBranch = 16;                 // of graphs inside of nodes
+constexpr std::uintmax_t kLargest = 2'000'000'000;   // protobuf's own limit is 2 GiB
+constexpr std::size_t kSmallTensor = 64;             // integers that may be a shape
+constexpr int kInt64 = 7, kInt32 = 6, kBool = 9;     // TensorProto.DataType
+constexpr std::int64_t kLargestSide = 2'000'000'000; // of a tensor
+constexpr int kDeepestBranch = 16;                   // of graphs inside of nodes
 
 std::string text_of(std::string_view bytes)
 {
@@ -54,7 +55,7 @@ void add_integers(const WireField& field, std::vector<std::int64_t>& list)
 
 class OnnxReader {
 public:
-  explicit OnnxReader(OnnxFile& file) : file_(file) {}
+  OnnxReader(OnnxFile& file, std::string path) : file_(file), path_(std::move(path)) {}
 
   bool model(std::string_view message)
   {
@@ -244,6 +245,10 @@ private:
       }
     if (name.empty())
       return;
+    for (const std::int64_t side : dims)
+      if (side < 0 || side > kLargestSide)
+        throw ConfigError(path_, "", fmt::format("tensor '{}' has a dimension of {}", name, side),
+                          fmt::format("0 to {}", kLargestSide));
     if (values.size() <= kSmallTensor)
       file_.values[name] = std::move(values);
     file_.shapes[name] = dims;
@@ -302,6 +307,7 @@ private:
   }
 
   OnnxFile& file_;
+  std::string path_;
   bool whole_ = true;
 };
 
@@ -334,9 +340,9 @@ OnnxFile read_onnx(const std::filesystem::path& path)
     throw ConfigError(path.string(), "",
                       fmt::format("is {:.1f} GB large", 1e-9 * static_cast<double>(size)),
                       "save it with save_as_external_data=True: weights are not needed");
-  const std::string bytes = read_file(path.string(), kLargest);
+  const std::string bytes = head_of(path, kLargest);
   OnnxFile file;
-  const bool whole = OnnxReader(file).model(bytes);
+  const bool whole = OnnxReader(file, path.string()).model(bytes);
   if (!whole)
     throw ConfigError(path.string(), "", "is a damaged or cut off ONNX model",
                       "was it downloaded completely?");

@@ -117,18 +117,7 @@ private:
   {
     if (in.size() < 3 || (weights != nullptr && weights->size() != in.size()))
       return false;
-    const OnnxWindow w = window_of(node, weights, in.size() - 2);
-    out = {in[0], weights != nullptr ? (*weights)[0] : in[1]};
-    const bool up = integer(node, "ceil_mode", 0) == 1;
-    const auto padded = node.texts.find("auto_pad");
-    const bool same = padded != node.texts.end() && padded->second.starts_with("SAME");
-    for (std::size_t i = 0; i + 2 < in.size(); ++i) {
-      const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
-      const std::int64_t room = in[i + 2] + w.pads[i] + w.pads[i + in.size() - 2] - reach;
-      const std::int64_t steps = room + (up ? w.strides[i] - 1 : 0);
-      out.push_back(
-          bounded(same ? (in[i + 2] + w.strides[i] - 1) / w.strides[i] : steps / w.strides[i] + 1));
-    }
+    out = windowed(node, in, weights);
     return true;
   }
 
@@ -384,6 +373,23 @@ OnnxWindow window_of(const OnnxNode& node, const OnnxShape* weights, std::size_t
   window.dilations = list("dilations", spatial, 1, 1);
   window.pads = list("pads", 2 * spatial, 0, 0);
   return window;
+}
+
+OnnxShape windowed(const OnnxNode& node, const OnnxShape& in, const OnnxShape* weights)
+{
+  const OnnxWindow w = window_of(node, weights, in.size() - 2);
+  OnnxShape out{in[0], weights != nullptr ? (*weights)[0] : in[1]};
+  const bool up = integer(node, "ceil_mode", 0) == 1;
+  const auto padded = node.texts.find("auto_pad");
+  const bool same = padded != node.texts.end() && padded->second.starts_with("SAME");
+  for (std::size_t i = 0; i + 2 < in.size(); ++i) {
+    const std::int64_t reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const std::int64_t room = in[i + 2] + w.pads[i] + w.pads[i + in.size() - 2] - reach;
+    const std::int64_t steps = room + (up ? w.strides[i] - 1 : 0);
+    out.push_back(
+        bounded(same ? (in[i + 2] + w.strides[i] - 1) / w.strides[i] : steps / w.strides[i] + 1));
+  }
+  return out;
 }
 
 void infer_shapes(OnnxFile& file)

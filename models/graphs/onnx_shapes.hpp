@@ -15,6 +15,10 @@ struct OnnxWindow {
 };
 OnnxWindow window_of(const OnnxNode& node, const OnnxShape* weights, std::size_t spatial);
 
+/// What a convolution of `in` gives, or a pool where there are no weights; `in` has 3 dimensions
+/// or more, and weights as many.
+OnnxShape windowed(const OnnxNode& node, const OnnxShape& in, const OnnxShape* weights);
+
 /// Product of the dimensions, at most 1e18.
 double elements_of(const OnnxShape& shape);
 

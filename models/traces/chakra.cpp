@@ -1,11 +1,11 @@
 #include "models/traces/chakra.hpp"
 
+#include "models/traces/text_source.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/wire_format.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <queue>
 #include <unordered_map>
@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kLongestNode = 64 * 1024 * 1024;
 constexpr double kMicrosecond = 1e-6;
 constexpr double kLongestDuration = 1e12; // us, of an operation
+constexpr double kLargestMessage = 1e15;  // bytes
 constexpr int kComputeStream = 7, kCollectiveStream = 20;
 constexpr std::size_t kLongestNodeName = 512;
 
@@ -84,7 +85,7 @@ void take_attribute(std::string_view message, ChakraNode& node)
   else if (name == "comm_type")
     node.comm_type = static_cast<std::int64_t>(std::clamp(value, -1.0, 100.0));
   else if (name == "comm_size")
-    node.comm_size = std::clamp(value, 0.0, 1e15);
+    node.comm_size = std::max(value, 0.0);
 }
 
 bool read_node(std::string_view message, ChakraNode& node)
@@ -107,7 +108,7 @@ bool read_node(std::string_view message, ChakraNode& node)
       while (!packed.at_end() && packed.varint(id))
         node.after.push_back(id);
     } else if (field.number == 7 && number)
-      node.duration = std::min(kLongestDuration, static_cast<double>(field.value));
+      node.duration = static_cast<double>(field.value);
     else if (field.number == 10 && field.type == WireType::bytes)
       take_attribute(field.bytes, node);
   }
@@ -117,11 +118,9 @@ bool read_node(std::string_view message, ChakraNode& node)
 // Messages of a stream, each behind its length; one at a time in memory.
 class MessageStream {
 public:
-  explicit MessageStream(const std::filesystem::path& path) : in_(path, std::ios::binary)
+  explicit MessageStream(const std::filesystem::path& path)
+      : source_(path, {}, SourceKind::bytes), in_(source_.stream())
   {
-    std::error_code error;
-    if (!in_ || std::filesystem::is_directory(path, error))
-      throw ConfigError(path.string(), "", "cannot be read");
   }
   /// False at the end, and where the file is cut off.
   bool next(std::string& message)
@@ -150,12 +149,28 @@ public:
     cut_ = !in_.read(message.data(), static_cast<std::streamsize>(size));
     return !cut_;
   }
-  bool cut_off() const { return cut_; }
+  bool cut_off() const { return cut_ || source_.cut_off(); }
 
 private:
-  std::ifstream in_;
+  TextSource source_;
+  std::istream& in_;
   bool cut_ = false;
 };
+
+bool works(const ChakraNode& node)
+{
+  return node.type == compute && !node.on_host;
+}
+
+void check_node(const ChakraNode& node, const std::string& file)
+{
+  if (node.duration > kLongestDuration)
+    throw ConfigError(file, "", fmt::format("node {} takes longer than 11 days", node.id),
+                      "durations are in microseconds");
+  if (node.comm_size > kLargestMessage)
+    throw ConfigError(file, "", fmt::format("node {} exchanges more than 1 PB", node.id),
+                      "comm_size is in bytes");
+}
 
 // Lays nodes onto streams in the order in which they can run.
 class NodeLayout {
@@ -163,16 +178,32 @@ public:
   NodeLayout(std::vector<ChakraNode> nodes, Trace& trace) : nodes_(std::move(nodes)), trace_(trace)
   {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      place_[nodes_[i].id] = i;
+      if (!place_.emplace(nodes_[i].id, i).second)
+        throw ConfigError(trace.file, "", fmt::format("has two nodes of the id {}", nodes_[i].id),
+                          "ids tell which node waits for which: they must differ");
     waiting_.assign(nodes_.size(), 0);
     followers_.resize(nodes_.size());
     ready_.assign(nodes_.size(), 0);
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      for (const std::uint64_t id : nodes_[i].after)
-        if (const auto found = place_.find(id); found != place_.end() && found->second != i) {
-          followers_[found->second].push_back(i);
-          ++waiting_[i];
+    std::size_t unknown = 0, untold = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (works(nodes_[i]) && nodes_[i].duration <= 0)
+        ++untold;
+      for (const std::uint64_t id : nodes_[i].after) {
+        const auto found = place_.find(id);
+        if (found == place_.end()) {
+          ++unknown;
+          continue;
         }
+        followers_[found->second].push_back(i);
+        ++waiting_[i];
+      }
+    }
+    if (unknown > 0)
+      trace_.notes.push_back(
+          fmt::format("{} dependencies are on nodes that the file does not hold", unknown));
+    if (untold > 0)
+      trace_.notes.push_back(
+          fmt::format("{} nodes that compute tell no duration: they take no time", untold));
   }
 
   /// How many nodes wait for each other in a circle.
@@ -203,7 +234,7 @@ private:
   double lay(const ChakraNode& node, double ready)
   {
     const bool exchange = node.type >= send && node.type <= collective;
-    if (!exchange && (node.type != compute || node.on_host || node.duration <= 0))
+    if (!exchange && (!works(node) || node.duration <= 0))
       return ready;
     double& free = free_[exchange];
     DeviceWork work;
@@ -286,6 +317,8 @@ Trace read_chakra(const std::filesystem::path& path, int ranks)
   while (!damaged && stream.next(message)) {
     ChakraNode node;
     damaged = !read_node(message, node);
+    if (!damaged)
+      check_node(node, trace.file);
     durations += node.duration;
     nodes.push_back(std::move(node));
   }
@@ -300,9 +333,11 @@ Trace read_chakra(const std::filesystem::path& path, int ranks)
                                       damaged ? "damaged" : "cut off", nodes.back().id,
                                       nodes.size()));
   const std::size_t stuck = NodeLayout(std::move(nodes), trace).run();
+  const std::string circle = fmt::format("{} nodes wait for each other in a circle", stuck);
+  if (stuck > 0 && trace.work.empty())
+    throw ConfigError(trace.file, "", "holds no work of a device that can begin: " + circle);
   if (stuck > 0)
-    trace.notes.push_back(
-        fmt::format("{} nodes wait for each other in a circle and are left out", stuck));
+    trace.notes.push_back(circle + " and are left out");
   trace.notes.emplace_back(
       "a Chakra trace tells no streams and no host times: kernels are taken one "
       "after the other, each as soon as what it depends on has ended");

@@ -336,8 +336,9 @@ void EventSink::take(const RawEvent& event)
   }
   if (std::isnan(origin_))
     origin_ = event.time;
-  const double start = (event.time - origin_) * 1e-6;
-  const double finish = start + event.duration * 1e-6;
+  // In us until all are known: seconds from the first one, in whatever order the file has them.
+  const double start = event.time - origin_;
+  const double finish = start + event.duration;
   const auto thread = long_whole(event.thread);
   if (is_any_of(event.category,
                 {"kernel", "Kernel", "gpu_memcpy", "Memcpy", "gpu_memset", "Memset"})) {
@@ -374,6 +375,19 @@ void EventSink::distributed(const std::string& key, double value)
 
 void EventSink::finish()
 {
+  double first = std::numeric_limits<double>::infinity();
+  const auto each_time = [this](const auto& change) {
+    for (DeviceWork& it : trace_.work)
+      change(it.start), change(it.finish);
+    for (Call& it : trace_.calls)
+      change(it.start), change(it.finish);
+    for (Stretch& it : trace_.stretches)
+      change(it.start), change(it.finish);
+    for (Message& it : trace_.messages)
+      change(it.start);
+  };
+  each_time([&](double time) { first = std::min(first, time); });
+  each_time([&](double& time) { time = (time - first) * 1e-6; });
   if (wrong_times_ > 0)
     trace_.notes.push_back(
         fmt::format("{} events have no usable time and are left out", wrong_times_));

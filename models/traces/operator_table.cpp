@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kLargestTable = 64 * 1024 * 1024;
 constexpr std::size_t kMostRows = 200'000;
 constexpr double kLongest = 1e6; // s, of a row
+// Of times that are printed with few digits.
+constexpr double kRounded = 0.1;
+constexpr double kRoundedTime = 1e-6; // s
 
 std::string trimmed(const std::string& text)
 {
@@ -132,6 +135,13 @@ public:
       fail(number, fmt::format("count is {:g}, must be above 0", row.count));
     if (row.time > kLongest || row.total > kLongest)
       fail(number, "takes longer than 11 days");
+    if (row.time >= 0 && row.total >= 0) {
+      const double sum = row.count * row.time;
+      if (std::abs(row.total - sum) >
+          kRounded * std::max(row.total, sum) + row.count * kRoundedTime)
+        fail(number, fmt::format("takes {:g} times {:g} us, which is not {:g} us in total",
+                                 row.count, row.time * 1e6, row.total * 1e6));
+    }
     if (!row.kind.empty() && row.kind != "product" && row.kind != "memory")
       fail(number, fmt::format("class is '{}'", row.kind), "product or memory");
     if (!row.phase.empty() && row.phase != "forward" && row.phase != "backward" &&
@@ -211,6 +221,9 @@ std::vector<Row> rows_of_csv(std::istream& in, const TableReader& reader)
       continue;
     }
     const auto fields = fields_of(line);
+    if (fields.size() > headings.size() && !fields.back().empty())
+      reader.fail(number, fmt::format("has {} fields, and the header has {}", fields.size(),
+                                      headings.size()));
     Row row;
     for (std::size_t i = 0; i < fields.size() && i < headings.size(); ++i)
       reader.put(row, headings[i], fields[i], number);

@@ -260,7 +260,9 @@ double common(const std::vector<Span>& a, const std::vector<Span>& b)
 Steps find_steps(const Trace& trace)
 {
   if (trace.work.empty())
-    throw ConfigError(trace.file, "", "holds no work of a device",
+    throw ConfigError(trace.file, "",
+                      fmt::format("holds no work of a device{}{}", trace.notes.empty() ? "" : ": ",
+                                  fmt::join(trace.notes, "; ")),
                       "record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
   Steps steps;
   steps.found_by = trace.steps_by;

@@ -205,8 +205,8 @@ private:
   std::uint64_t before_ = 0;
 };
 
-TextSource::TextSource(const std::filesystem::path& path, Progress progress)
-    : buffer_(std::make_unique<TextBuffer>(path, std::move(progress), true)),
+TextSource::TextSource(const std::filesystem::path& path, Progress progress, SourceKind kind)
+    : buffer_(std::make_unique<TextBuffer>(path, std::move(progress), kind == SourceKind::text)),
       stream_(std::make_unique<std::istream>(buffer_.get()))
 {
   stream_->exceptions(std::ios::badbit); // a ConfigError of the buffer passes through
@@ -232,9 +232,15 @@ std::uint64_t TextSource::position() const
 std::string head_of(const std::filesystem::path& path, std::size_t bytes)
 {
   TextBuffer buffer(path, {}, false);
-  std::string text(bytes, '\0');
-  text.resize(
-      static_cast<std::size_t>(buffer.sgetn(text.data(), static_cast<std::streamsize>(bytes))));
+  std::string text;
+  std::string block(std::min(bytes, kBlock), '\0');
+  while (text.size() < bytes) {
+    const auto wanted = static_cast<std::streamsize>(std::min(block.size(), bytes - text.size()));
+    const auto got = static_cast<std::size_t>(buffer.sgetn(block.data(), wanted));
+    if (got == 0)
+      break;
+    text.append(block, 0, got);
+  }
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A text file as a stream, unpacked on the way if it is gzipped (also twice).
+// A file as a stream, unpacked on the way if it is gzipped (also twice).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,16 @@ using Progress = std::function<void(double read)>;
 
 class TextBuffer; // of text_source.cpp
 
-/// Holds a few hundred KiB of the file at a time. Bytes outside of ASCII and control characters
-/// are read as '?', so that a name in a foreign encoding harms nothing.
+/// In texts, bytes outside of ASCII and control characters are read as '?', so that a name in a
+/// foreign encoding harms nothing.
+enum class SourceKind { text, bytes };
+
+/// Holds a few hundred KiB of the file at a time.
 class TextSource {
 public:
   /// Throws ConfigError when the file can't be read.
-  explicit TextSource(const std::filesystem::path& path, Progress progress = {});
+  explicit TextSource(const std::filesystem::path& path, Progress progress = {},
+                      SourceKind kind = SourceKind::text);
   ~TextSource();
   TextSource(const TextSource&) = delete;
   TextSource& operator=(const TextSource&) = delete;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,6 +105,37 @@ void tell_carriers(Trace& trace)
                    });
 }
 
+auto place_of(const DeviceWork& it)
+{
+  return std::tuple(it.start, it.finish, it.device, it.stream, it.correlation, it.name);
+}
+
+// A stream does one thing at a time. Returns how many there were.
+std::size_t drop_repeated(Trace& trace)
+{
+  const auto rest = std::unique(trace.work.begin(), trace.work.end(),
+                                [](const DeviceWork& a, const DeviceWork& b) {
+                                  return a.seconds() > 0 && place_of(a) == place_of(b);
+                                });
+  const auto count = static_cast<std::size_t>(trace.work.end() - rest);
+  trace.work.erase(rest, trace.work.end());
+  return count;
+}
+
+void tell_shared_correlations(Trace& trace)
+{
+  std::size_t shared = 0;
+  for (std::size_t i = 1; i < trace.calls.size(); ++i) {
+    const Call& before = trace.calls[i - 1];
+    if (trace.calls[i].correlation == before.correlation && trace.calls[i].start > before.finish)
+      ++shared;
+  }
+  if (shared > 0)
+    trace.notes.push_back(fmt::format("{} calls have the correlation of an earlier one: what they "
+                                      "launched counts as that one's",
+                                      shared));
+}
+
 void tell_devices(Trace& trace)
 {
   std::set<int> devices;
@@ -120,9 +152,15 @@ void tell_devices(Trace& trace)
 void finish_trace(Trace& trace)
 {
   std::stable_sort(trace.work.begin(), trace.work.end(),
-                   [](const auto& a, const auto& b) { return a.start < b.start; });
-  std::stable_sort(trace.calls.begin(), trace.calls.end(),
-                   [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+                   [](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  const std::size_t twice = drop_repeated(trace);
+  if (twice > 0)
+    trace.notes.push_back(
+        fmt::format("{} kernels and copies stand there twice and count once", twice));
+  std::stable_sort(trace.calls.begin(), trace.calls.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.correlation, a.start) < std::pair(b.correlation, b.start);
+  });
+  tell_shared_correlations(trace);
   std::stable_sort(trace.stretches.begin(), trace.stretches.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
   tell_carriers(trace);

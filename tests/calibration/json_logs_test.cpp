@@ -103,6 +103,20 @@ TEST_CASE("a run of iperf3 that failed says so", "[iperf3-log]")
   CHECK_THAT(error_of(&read_iperf3_log, failed), Contains("Connection refused"));
 }
 
+TEST_CASE("no more operations of fio are in flight than its queues hold", "[fio-log][closed-form]")
+{
+  const auto problem = [](const char* depth, const char* latency) {
+    const std::string queued = replaced(
+        kFio, "\"128k\"", fmt::format(R"("128k", "iodepth" : "{}", "numjobs" : "2")", depth));
+    return error_of(&read_fio, replaced(queued, "498000.5", latency));
+  };
+  CHECK(problem("1", "498000.5") == "no error");
+  CHECK(problem("16", "16000000") == "no error"); // 32 of 32
+  CHECK_THAT(problem("16", "21000000"),
+             Contains("/jobs/0 has 42 operations in flight") && Contains("queues of 32"));
+  CHECK(error_of(&read_fio, replaced(kFio, "498000.5", "21000000")) == "no error"); // not told
+}
+
 TEST_CASE("jobs of fio that run together are one, through the cache unless they say direct",
           "[fio-log][closed-form]")
 {

@@ -95,7 +95,7 @@ TEST_CASE("a block's epochs share its time, evaluation left out")
                                event("block_stop", 5, nullptr),
                            "log");
              }),
-             Catch::Contains("a block stops before it starts"));
+             Catch::Contains("a block stops no later than it starts"));
 }
 
 TEST_CASE("what a result log does not tell is one clear line")
@@ -109,9 +109,12 @@ TEST_CASE("what a result log does not tell is one clear line")
   const std::string started = kHead + event("run_start", 0, nullptr);
   CHECK_THAT(problem(started), Catch::Contains("tells no rate"));
   CHECK_THAT(problem(started + event("epoch_start", 5, nullptr) + event("epoch_stop", 5, nullptr)),
-             Catch::Contains("stops before it starts"));
+             Catch::Contains("stops no later than it starts"));
   CHECK_THAT(problem(started + event("train_samples", 0, "many")),
              Catch::Contains("must be a number"));
+  CHECK_THAT(
+      problem(started + event("global_batch_size", 0, 2048) + event("global_batch_size", 9, 1024)),
+      Catch::Contains("global_batch_size is 1024, and was 2048 before"));
   const std::string whole = epochs(1000);
   CHECK_THAT(problem(whole.substr(0, whole.size() - 10)), Catch::Contains("not valid JSON"));
 }

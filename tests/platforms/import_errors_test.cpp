@@ -138,6 +138,8 @@ TEST_CASE("too much, too deep and not at all are refused quickly", "[import][err
     deep += "<pci busid=\"0000:" + std::string(1, "0123456789abcdef"[i / 16 % 16]) +
             "0:00.0\" class=\"0x060400\">";
   CHECK_THAT(import_error(deep), Contains("not well-formed"));
+  CHECK_THAT(import_error("<system version=\"1\"/>\n<system version=\"1\"/>"),
+             Contains("file:2:") && Contains("holds <system> behind its first element"));
   deep = "<system version=\"1\"><cpu numaid=\"0\">";
   std::string close;
   for (int i = 0; i < 30; ++i) {

@@ -189,6 +189,10 @@ TEST_CASE("switches beside Hopper's GPUs add, those beside A100 do not", "[impor
   CHECK(adds({.gpu = "h100-sxm5-80gb", .nvlink = "switch"}));
   CHECK(adds({.gpu = "h100-sxm5-80gb", .nvlink = "hgx-h100"}));
   CHECK_FALSE(adds({.gpu = "a100-sxm4-40gb", .nvlink = "dgx-a100"}));
+  CHECK_THROWS_WITH(adds({.gpu = "h100-sxm5-80gb", .nvlink = "swich"}),
+                    Catch::Contains("did you mean switch?"));
+  CHECK_THROWS_WITH(adds({.gpu = "h100-sxm5-80gb", .nvlink = "hgx-h10"}),
+                    Catch::Contains("hgx-h100"));
 }
 
 TEST_CASE("a file that names no NVLinks of GPUs that have some is told or asked about", "[import]")

@@ -7,6 +7,7 @@
 #include "tests/models/graphs/onnx_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/packed.hpp"
 
 #include <algorithm>
 
@@ -231,7 +232,17 @@ TEST_CASE("shapes that do not fit each other are refused with what would")
   CHECK_THAT(conv({1, 8, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 4)),
              Catch::Contains("group must divide 6"));
   CHECK_THAT(conv({1, 2, 9}, {6, 2, 3, 3}, ""), Catch::Contains("same number of dimensions"));
-  CHECK(conv({1, 6, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 3)) == "no error");
+  const std::string padded = list_attribute("pads", {1, 1, 1, 1});
+  CHECK(conv({1, 6, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 3) + padded) == "no error");
+  CHECK_THAT(conv({1, 6, 9, 9}, {6, 2, 3, 3}, integer_attribute("group", 3)),
+             Catch::Contains("gives [1, 6, 7, 7], and 'y' is declared as [1, 6, 9, 9]"));
+  CHECK_THAT(conv({1, 2, 9, 9}, {6, 2, 3, 3}, padded + list_attribute("strides", {0, 1})),
+             Catch::Contains("has strides [0, 1]"));
+  CHECK_THAT(conv({1, 2, 9, 9}, {6, 2, 0, 3}, padded), Catch::Contains("takes [6, 2, 0, 3]"));
+  CHECK_THAT(product("MatMul", {2, 16}, {16, 0}), Catch::Contains("takes [16, 0]"));
+  CHECK_THAT(product("MatMul", {2, 16}, {16, static_cast<std::uint64_t>(-4)}),
+             Catch::Contains("tensor 'w' has a dimension of -4"));
+  CHECK_THAT(product("MatMul", {2, 16}, {16, 1ull << 62}), Catch::Contains("a dimension of 4611"));
   CHECK_THAT(conv({1, 4, 9, 9}, {2, 6, 3, 3}, "", "ConvTranspose"),
              Catch::Contains("2 channels fit that weight"));
   CHECK(conv({1, 4, 9, 9}, {4, 3, 3, 3}, integer_attribute("group", 2), "ConvTranspose") ==
@@ -270,6 +281,15 @@ TEST_CASE("what an ONNX model does not tell is one clear line")
       node("Relu", {"x"}, "r") + node("MyOp", {"r"}, "y") + value("x", {1, 8});
   const auto notes = read_graph(onnx_model(other)).notes;
   CHECK_THAT(notes.back(), Catch::Contains("1 MyOp left out"));
+}
+
+TEST_CASE("packed ONNX models, also twice, read like plain ones")
+{
+  const std::string whole = onnx_model(small_graph());
+  const std::string once = packed(whole);
+  for (const std::string& bytes : {whole, once, packed(once)})
+    CHECK(read_graph(bytes).operators.size() == 5);
+  CHECK_THAT(onnx_problem(once.substr(0, once.size() / 2)), Catch::Contains("cut off"));
 }
 
 TEST_CASE("ONNX models are known by their first bytes")

@@ -6,6 +6,7 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/packed.hpp"
 #include "tests/support/problem.hpp"
 #include "tests/support/wire_writer.hpp"
 
@@ -93,6 +94,41 @@ TEST_CASE("what a Chakra trace does not tell is one clear line")
   CHECK_THAT(circle.notes[0], Catch::Contains("2 nodes wait for each other"));
   CHECK(looks_like_chakra(whole));
   CHECK(!looks_like_chakra("{\"schema\": \"1.1.0\"}"));
+}
+
+TEST_CASE("packed Chakra traces, also twice, read like plain ones")
+{
+  const std::string whole = made_chakra();
+  const std::string once = packed(whole);
+  for (const std::string& bytes : {once, packed(once)})
+    CHECK(read_made_chakra(bytes).work.size() == 4);
+  const Trace cut = read_made_chakra(once.substr(0, once.size() - 20));
+  CHECK(cut.work.size() < 4);
+  CHECK_THAT(cut.notes.at(0), Catch::Contains("cut off"));
+}
+
+TEST_CASE("a Chakra trace that contradicts itself is refused, or says what it leaves open")
+{
+  const std::string whole = made_chakra();
+  CHECK_THAT(chakra_problem(whole + chakra_node(3, "again", kComp, {}, 9)),
+             Catch::Contains("two nodes of the id 3"));
+  CHECK_THAT(chakra_problem(whole + chakra_node(5, "a", kColl, {}, 1,
+                                                chakra_attribute("comm_size", 9, 1ull << 62))),
+             Catch::Contains("node 5 exchanges more than 1 PB"));
+  std::string late = number_field(1, 7) + number_field(3, kComp) + number_field(7, 1ull << 62);
+  CHECK_THAT(chakra_problem(whole + with_length(late)),
+             Catch::Contains("node 7 takes longer than 11 days"));
+  const std::string begin = with_length(bytes_field(1, "0.0.4"));
+  CHECK_THAT(chakra_problem(begin + chakra_node(5, "a", kComp, {6}, 1) +
+                            chakra_node(6, "b", kComp, {5}, 1)),
+             Catch::Contains("2 nodes wait for each other in a circle"));
+  CHECK_THAT(chakra_problem(begin + chakra_node(5, "a", kComp, {5}, 1)),
+             Catch::Contains("1 nodes wait"));
+  const Trace open = read_made_chakra(whole + chakra_node(5, "a", kComp, {99, 98}, 1) +
+                                      chakra_node(6, "b", kComp, {}, 0));
+  CHECK(open.work.size() == 5);
+  CHECK_THAT(open.notes.at(0), Catch::Contains("2 dependencies are on nodes"));
+  CHECK_THAT(open.notes.at(1), Catch::Contains("1 nodes that compute tell no duration"));
 }
 
 TEST_CASE("damaged Chakra traces never end in anything but a ConfigError", "[fuzz]")

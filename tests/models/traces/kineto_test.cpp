@@ -10,33 +10,17 @@
 #include "tests/models/traces/kineto_support.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fuzzing.hpp"
+#include "tests/support/packed.hpp"
 
 #include <limits>
 #include <map>
 #include <set>
 #include <sstream>
 
-#include <zlib.h>
-
 namespace foretrain::test::kineto_test {
 namespace {
 
 using namespace models;
-
-std::string packed(const std::string& text)
-{
-  z_stream state{};
-  deflateInit2(&state, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string out(text.size() + 1000, '\0');
-  state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  state.avail_in = static_cast<uInt>(text.size());
-  state.next_out = reinterpret_cast<Bytef*>(out.data());
-  state.avail_out = static_cast<uInt>(out.size());
-  deflate(&state, Z_FINISH);
-  out.resize(state.total_out);
-  deflateEnd(&state);
-  return out;
-}
 
 Trace read(const std::string& text)
 {
@@ -176,6 +160,45 @@ TEST_CASE("packed traces, also twice, read like plain ones")
   CHECK(read(packed(packed(text))).work.size() == plain);
 }
 
+TEST_CASE("the order of events in the file tells nothing")
+{
+  MadeTrace made = made_steps(4);
+  const Trace trace = read(made.text());
+  std::reverse(made.events.begin(), made.events.end());
+  const Trace reversed = read(made.text());
+  REQUIRE(reversed.work.size() == trace.work.size());
+  CHECK(trace.stretches[0].start == 0); // the first step's
+  for (std::size_t i = 0; i < trace.work.size(); ++i) {
+    CHECK(reversed.work[i].start == trace.work[i].start);
+    CHECK(reversed.work[i].finish == trace.work[i].finish);
+  }
+  CHECK(find_steps(reversed).typical == find_steps(trace).typical);
+  const double delay = summarise(trace).launch_delay;
+  CHECK(delay == Approx(10e-6));
+  CHECK(summarise(reversed).launch_delay == delay);
+}
+
+TEST_CASE("what stands in a trace twice counts once, and is told")
+{
+  MadeTrace made = made_steps(4);
+  const TraceSummary once = summarise(read(made.text()));
+  const Json events = made.events;
+  made.events.insert(made.events.end(), events.begin(), events.end());
+  const TraceSummary twice = summarise(read(made.text()));
+  CHECK(once.notes.empty());
+  REQUIRE(twice.notes.size() == 1);
+  CHECK_THAT(twice.notes[0], Catch::Contains("16 kernels and copies stand there twice"));
+  CHECK(twice.kernels == once.kernels);
+  CHECK(twice.launch_delay == once.launch_delay);
+
+  MadeTrace shared = made_steps(4);
+  for (Json& event : shared.events)
+    if (event["args"].contains("correlation"))
+      event["args"]["correlation"] = 5;
+  CHECK_THAT(read(shared.text()).notes.at(0),
+             Catch::Contains("15 calls have the correlation of an earlier one"));
+}
+
 TEST_CASE("cut off traces are read as far as they go, and say so")
 {
   const std::string text = made_steps(6).text();
@@ -198,6 +221,12 @@ TEST_CASE("what is no trace ends in one clear line")
              Catch::Contains("is damaged near byte 41") && Catch::Contains("are no JSON"));
   CHECK_THROWS_AS(find_steps(read("[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 1}]")),
                   ConfigError);
+  try {
+    find_steps(read("[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": -1}]"));
+    FAIL("no error");
+  } catch (const ConfigError& error) {
+    CHECK_THAT(error.what(), Catch::Contains("of a device: 1 events have no usable time"));
+  }
 }
 
 TEST_CASE("names in any encoding and clocks that differ harm nothing")

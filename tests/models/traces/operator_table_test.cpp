@@ -63,6 +63,12 @@ TEST_CASE("a wrong row is named")
              Catch::Contains("must be a number of at least 0"));
   CHECK_THAT(table_problem("name,time_us,class\nsgemm,1,gpu\n"), Catch::Contains("class is 'gpu'"));
   CHECK_THAT(table_problem("name,count,time_us\nsgemm,0,1\n"), Catch::Contains("count is 0"));
+  CHECK_THAT(table_problem("name,time_us,total_ms,count\nsgemm,1000,90,2\n"),
+             Catch::Contains("row 2: takes 2 times 1000 us, which is not 90000 us"));
+  CHECK(table_problem("name,time_us,total_us,count\nrelu,1,148,100\n") == "no error"); // 1.48
+  CHECK_THAT(table_problem("name,time_us\nsgemm,1,2\n"),
+             Catch::Contains("row 2: has 3 fields, and the header has 2"));
+  CHECK(table_problem("name,time_us\nsgemm,1,\n") == "no error");
   CHECK_THAT(table_problem("name,time_us\n"), Catch::Contains("no row below its header"));
   CHECK(looks_like_operator_table("name,count,time_us\n"));
   CHECK(looks_like_operator_table("[{\"name\": \"a\", \"time_ms\": 1}]"));
