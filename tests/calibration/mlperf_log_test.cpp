@@ -113,8 +113,8 @@ TEST_CASE("what a result log does not tell is one clear line")
   CHECK_THAT(problem(started + event("train_samples", 0, "many")),
              Catch::Contains("must be a number"));
   CHECK_THAT(
-      problem(started + event("global_batch_size", 0, 2048) + event("global_batch_size", 9, 1024)),
-      Catch::Contains("global_batch_size is 1024, and was 2048 before"));
+      problem(started + event("global_batch_size", 0, 2048) + event("global_batch_size", 9, 4096)),
+      Catch::Contains("global_batch_size is 4096, and was 2048 before"));
   const std::string whole = epochs(1000);
   CHECK_THAT(problem(whole.substr(0, whole.size() - 10)), Catch::Contains("not valid JSON"));
 }

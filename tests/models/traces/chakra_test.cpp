@@ -105,6 +105,9 @@ TEST_CASE("packed Chakra traces, also twice, read like plain ones")
   const Trace cut = read_made_chakra(once.substr(0, once.size() - 20));
   CHECK(cut.work.size() < 4);
   CHECK_THAT(cut.notes.at(0), Catch::Contains("cut off"));
+  const Trace unchecked = read_made_chakra(once.substr(0, once.size() - 4)); // of its checksum
+  CHECK(unchecked.work.size() == 4);
+  CHECK_THAT(unchecked.notes.at(0), Catch::Contains("cut off behind node 4"));
 }
 
 TEST_CASE("a Chakra trace that contradicts itself is refused, or says what it leaves open")
