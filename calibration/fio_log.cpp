@@ -177,6 +177,7 @@ FioLog read_fio(const std::string& text, const std::string& name)
     job.write = side(value, "write");
     if (!job.read && !job.write)
       value.fail("neither read nor wrote");
+    // Logs from which options were cut tell no queues.
     if (has_option(options, "iodepth") || has_option(global, "iodepth"))
       check_in_flight(job, value);
     const double group = value.json().contains("groupid") ? log_number(value, "groupid")

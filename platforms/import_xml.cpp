@@ -47,14 +47,12 @@ XmlFile::XmlFile(const std::string& text, std::string name) : text_(text), name_
       throw ConfigError(where(node.offset_debug()), "",
                         "carries a document type, which NCCL never "
                         "writes");
-  int roots = 0;
-  for (const auto& node : document_.children())
-    if (node.type() == pugi::node_element && ++roots > 1)
-      throw ConfigError(where(node.offset_debug()), "",
-                        fmt::format("holds <{}> behind its first element", excerpt(node.name())),
-                        "a file is of one host");
-  if (roots == 0)
+  const auto roots = elements(document_);
+  if (roots.empty())
     throw ConfigError(where(0), "", "holds no XML element");
+  if (roots.size() > 1)
+    fail(roots[1], fmt::format("holds <{}> behind its first element", excerpt(roots[1].name())),
+         "a file is of one host");
 }
 
 std::vector<pugi::xml_node> XmlFile::elements(const pugi::xml_node& parent) const

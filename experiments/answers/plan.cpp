@@ -15,6 +15,7 @@ namespace foretrain::experiments {
 namespace {
 
 constexpr std::size_t kMaxCandidates = 20000;
+constexpr const char* kSweepLeftOut = "is left out of plans: changes are what varies";
 
 void check_changes(const PlanSpec& spec, const Value& root)
 {
@@ -47,8 +48,8 @@ void check_changes(const PlanSpec& spec, const Value& root)
           if (entry.key().empty() || entry.key().front() != '/')
             set.fail_at(entry.key(), "must be a JSON pointer into the experiment, like "
                                      "/stack/network");
-          if (entry.key() == "/sweep" || entry.key().starts_with("/sweep/"))
-            set.fail_at(entry.key(), "is left out of plans: changes are what varies");
+          if (overlap("/sweep", entry.key()))
+            set.fail_at(entry.key(), kSweepLeftOut);
         }
     }
   }
@@ -70,6 +71,8 @@ void write_out_values(PlanSpec& spec, const Value& root)
       at.at("options").fail("must not be given beside vary and values");
     if (change.vary.front() != '/')
       at.at("vary").fail("must be a JSON pointer, like /cluster/nodes");
+    if (overlap("/sweep", change.vary))
+      at.at("vary").fail(kSweepLeftOut);
     for (std::size_t o = 0; o < change.values.size(); ++o) {
       const Json& value = change.values[o];
       auto document = std::make_shared<Document>();

@@ -31,7 +31,7 @@ constexpr std::size_t kHead = 64 * 1024;
 std::string head_for(const std::filesystem::path& path)
 {
   constexpr std::size_t kMagic = 257;
-  std::string head = models::head_of(path, kHead);
+  std::string head = models::first_bytes(path, kHead);
   if (head.size() > kMagic + 5 && head.compare(kMagic, 5, "ustar") == 0)
     throw ConfigError(path.string(), "", "is a tar archive", "unpack it and give its files");
   return head;

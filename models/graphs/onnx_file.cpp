@@ -340,7 +340,7 @@ OnnxFile read_onnx(const std::filesystem::path& path)
     throw ConfigError(path.string(), "",
                       fmt::format("is {:.1f} GB large", 1e-9 * static_cast<double>(size)),
                       "save it with save_as_external_data=True: weights are not needed");
-  const std::string bytes = head_of(path, kLargest);
+  const std::string bytes = first_bytes(path, kLargest);
   OnnxFile file;
   const bool whole = OnnxReader(file, path.string()).model(bytes);
   if (!whole)

@@ -157,7 +157,7 @@ private:
   bool cut_ = false;
 };
 
-bool works(const ChakraNode& node)
+bool computes(const ChakraNode& node)
 {
   return node.type == compute && !node.on_host;
 }
@@ -186,7 +186,7 @@ public:
     ready_.assign(nodes_.size(), 0);
     std::size_t unknown = 0, untold = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (works(nodes_[i]) && nodes_[i].duration <= 0)
+      if (computes(nodes_[i]) && nodes_[i].duration <= 0)
         ++untold;
       for (const std::uint64_t id : nodes_[i].after) {
         const auto found = place_.find(id);
@@ -234,7 +234,7 @@ private:
   double lay(const ChakraNode& node, double ready)
   {
     const bool exchange = node.type >= send && node.type <= collective;
-    if (!exchange && (!works(node) || node.duration <= 0))
+    if (!exchange && (!computes(node) || node.duration <= 0))
       return ready;
     double& free = free_[exchange];
     DeviceWork work;
@@ -333,11 +333,12 @@ Trace read_chakra(const std::filesystem::path& path, int ranks)
                                       damaged ? "damaged" : "cut off", nodes.back().id,
                                       nodes.size()));
   const std::size_t stuck = NodeLayout(std::move(nodes), trace).run();
-  const std::string circle = fmt::format("{} nodes wait for each other in a circle", stuck);
-  if (stuck > 0 && trace.work.empty())
-    throw ConfigError(trace.file, "", "holds no work of a device that can begin: " + circle);
-  if (stuck > 0)
+  if (stuck > 0) {
+    const std::string circle = fmt::format("{} nodes wait for each other in a circle", stuck);
+    if (trace.work.empty())
+      throw ConfigError(trace.file, "", "holds no work of a device that can begin: " + circle);
     trace.notes.push_back(circle + " and are left out");
+  }
   trace.notes.emplace_back(
       "a Chakra trace tells no streams and no host times: kernels are taken one "
       "after the other, each as soon as what it depends on has ended");

@@ -229,7 +229,7 @@ std::uint64_t TextSource::position() const
   return buffer_->position();
 }
 
-std::string head_of(const std::filesystem::path& path, std::size_t bytes)
+std::string first_bytes(const std::filesystem::path& path, std::size_t bytes)
 {
   TextBuffer buffer(path, {}, false);
   std::string text;

@@ -43,6 +43,6 @@ private:
 };
 
 /// The first bytes of a file, unpacked, as they are; fewer when it is shorter.
-std::string head_of(const std::filesystem::path& path, std::size_t bytes);
+std::string first_bytes(const std::filesystem::path& path, std::size_t bytes);
 
 } // namespace foretrain::models

@@ -353,6 +353,8 @@ TEST_CASE("A wrong plan is refused with the place and what is allowed")
   CHECK_THAT(refused("/experiment", 3), Contains("experiment"));
   CHECK_THAT(refused("/changes/1/options/1/set", {{"/sweep", Json::object()}}),
              Contains("options/1/set/~1sweep is left out of plans"));
+  CHECK_THAT(refused("/changes/1", {{"name", "n"}, {"vary", "/sweep/x"}, {"values", {1}}}),
+             Contains("/changes/1/vary is left out of plans"));
   CHECK_THAT(
       refused("/changes/1", {{"name", "size"}, {"vary", "/jobs/0/gpus"}, {"values", {8, 9}}}),
       Contains("/changes/1/values/1 works in no combination") && Contains("only 8 GPUs"));

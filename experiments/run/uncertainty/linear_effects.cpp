@@ -84,6 +84,12 @@ public:
 private:
   using Group = std::vector<std::size_t>;
 
+  static std::pair<Group, Group> halves(const Group& group)
+  {
+    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+    return {{group.begin(), middle}, {middle, group.end()}};
+  }
+
   // Changes of the rates when these variables are shifted together; in one direction, lest they
   // cancel out.
   LogRates measure(const Group& group)
@@ -155,9 +161,7 @@ private:
   {
     if (group.size() == 1 || too_little(changes))
       return;
-    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    const Group first(group.begin(), middle);
-    const Group second(middle, group.end());
+    const auto [first, second] = halves(group);
     const LogRates of_first = measure(first);
     look_into(first, of_first);
     LogRates of_second = changes;
@@ -186,9 +190,9 @@ private:
     if (changes && is_explained(*changes, expected))
       return;
     if (group.size() > 1) {
-      const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-      look_at_worse({group.begin(), middle});
-      look_at_worse({middle, group.end()});
+      const auto [first, second] = halves(group);
+      look_at_worse(first);
+      look_at_worse(second);
     } else if (changes) {
       const std::size_t v = group.front();
       side(v, shift[v]) = per_deviation(*changes, variables_[v], shift[v]);
